@@ -106,3 +106,24 @@ def test_a_mistake_is_no_kind():
         read(edges=some)
     with pytest.raises(InputError, match="node_type and bipartite"):
         read({**USERS, "kind": ["x", "y"] * 10}, bipartite=True, node_type="kind")
+
+
+def test_an_end_of_its_own_kind_is_plain_where_some_ids_of_the_nodes_are_unknown_too():
+    some = {**NAMED, "user_id": [user if user < 18 else user + 100 for user in BUYS["user_id"]]}
+    with pytest.raises(InputError, match=r"6 of 60 rows name 2 nodes .* \['118', '119'\]\. Keep these nodes"):
+        read(edges=some)
+    kept, dropped = read(edges=some, keep_unknown_edges=True), read(edges=some, drop_unknown_edges=True)
+    assert kept.node_type_names == ("user", "merchant", "outside") and np.bincount(kept.node_type).tolist() == [20, 7, 2]
+    assert dropped.node_type_names == ("user", "merchant") and len(dropped.edges) == 54
+    both = {**some, "merchant_id": ["119" if name == "m3" else name for name in NAMED["merchant_id"]]}
+    assert read(edges=both, keep_unknown_edges=True).node_type_names == ("user", "outside")  # 119 stands at both ends
+
+
+def test_ends_that_seem_to_be_of_two_kinds_are_asked_about_where_nodes_are_unknown():
+    more = {**BUYS, "merchant_id": BUYS["merchant_id"] + 16}
+    with pytest.raises(InputError, match=r"If 'merchant_id' names another kind of node, say bipartite \(--bipartite\)"):
+        read(edges=more)
+    for kept in (read(edges=more, keep_unknown_edges=True), read(edges=more, drop_unknown_edges=True)):
+        assert [f.column for f in audit_graph(kept).findings if f.kind == "ends"] == ["merchant_id"]
+    apart = read(edges=NAMED, keep_unknown_edges=True)
+    assert not [f for f in audit_graph(apart).findings if f.kind == "ends"]

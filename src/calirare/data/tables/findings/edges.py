@@ -7,9 +7,8 @@ fact. Where most have none, so is another value than most of the others have; an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from itertools import product
-from typing import Any
 
 import numpy as np
 
@@ -17,14 +16,15 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.tables.findings.columns import AuditColumn
 from calirare.data.tables.findings.finding import Finding, gives_away, ignore
-from calirare.data.tables.gathering.naming import plain_name
+from calirare.data.tables.gathering.naming import other_kind, plain_name
+from calirare.data.tables.gathering.outside import OUTSIDE
 
 
 def audit_edges(graph: RareGraph) -> Iterator[Finding]:
     """What the columns of the edges say too well, or are called too much like the label."""
     if graph.edges is None or not graph.known.size:
         return
-    yield from _ends(graph.schema or {})
+    yield from _ends(graph, graph.edges)
     copies = graph.schema_of("read").get("edges", {}).get("copies", 0)
     if copies:
         words = f"{copies:,} rows of the edges repeat another in every column, the time too. If they were exported twice, keep one."
@@ -65,20 +65,21 @@ def _usual(column: EdgeColumn) -> tuple[float, str]:
     return middle, f"{middle:.6g}"
 
 
-def _ends(schema: Mapping[str, Any]) -> Iterator[Finding]:
+def _ends(graph: RareGraph, table: EdgeTable) -> Iterator[Finding]:
     """Ends that are called as if they were of two kinds, and are read as one."""
-    nodes, edges = schema.get("nodes") or {}, schema.get("edges") or {}
-    if nodes.get("apart") or nodes.get("types") or len(edges.get("tables", ())) != 1:
+    nodes, edges = graph.schema_of("nodes"), graph.schema_of("edges")
+    kinds = [kind for kind in nodes.get("types") or () if kind != OUTSIDE]
+    if nodes.get("apart") or len(kinds) > 1 or len(edges.get("tables", ())) != 1:
         return
-    own, ends = plain_name(schema["id"]), [edges["source"], edges["target"]]
-    others = [end for end in ends if plain_name(end) != own]
-    stem = own.removesuffix("id")
-    if len(others) == 1 and len(stem) > 2 and stem not in plain_name(others[0]):
+    ends = [edges["source"], edges["target"]]
+    other = other_kind((graph.schema or {})["id"], ends)
+    described = graph.schema_of("read").get("nodes", {}).get("described", graph.num_nodes)
+    if other is not None and ((table.source, table.target)[ends.index(other)] < described).any():
         words = (
-            f"the ends of the edges are called {ends[0]!r} and {ends[1]!r} and share their ids, so both are read as nodes of "
-            "one kind. If they are two kinds, say --bipartite."
+            f"the ends of the edges are called {ends[0]!r} and {ends[1]!r} and share ids, so both are read as nodes of one "
+            "kind. If they are two kinds, say --bipartite."
         )
-        yield Finding("ends", others[0], words, "warning")
+        yield Finding("ends", other, words, "warning")
 
 
 def _leak(graph: RareGraph, edges: EdgeTable, column: EdgeColumn) -> str:

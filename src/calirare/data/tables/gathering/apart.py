@@ -4,7 +4,8 @@ An end is *apart* if its column names a kind of its own. Ids of that kind get th
 nodes and in the edges, so that customer 5 and merchant 5 stay two nodes. Which ends are apart is decided once, by
 
 * the user (`bipartite`);
-* a nodes table that has all ids of one end and none of the other's: those are nodes that only the edges name;
+* a nodes table that has ids of one end, all of them or most, and none of the other's, which never stand at the first end:
+  those are nodes that only the edges name;
 * nodes tables of several kinds that share ids, where ends are called after their id columns (`to_user_id` after `user_id`);
 * edges without a nodes table, of which no id stands at both ends;
 
@@ -20,7 +21,7 @@ from dataclasses import replace
 import numpy as np
 
 from calirare.data.tables.gathering.ids import check_ids, same_type, text_ids, why_lost
-from calirare.data.tables.gathering.naming import FEWEST_OF_A_KIND, plain_name
+from calirare.data.tables.gathering.naming import FEWEST_OF_A_KIND, MOST_KNOWN, plain_name
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.tables import nodes_of_edges
 from calirare.data.tables.libraries import pl
@@ -104,19 +105,20 @@ def _never_both(rows: EdgeRows) -> str | None:
 
 
 def _not_in_the_table(found: NodeRows, rows: EdgeRows, chosen: np.ndarray, table: Mapping[str, str]) -> str | None:
-    """The column of the end whose ids are all missing from the nodes table, if those of the other end are all there."""
+    """The column of the end whose ids are all missing from the nodes table, if most of the other end's are there, and no others at both."""
     mine = pl.Series(chosen)
     ids, source, target = same_type(found.frame[found.id], [rows.source.filter(mine), rows.target.filter(mine)])
     known = ids.implode()
     if all(end.head(_FIRST).is_in(known).any() for end in (source, target)):
         return None  # the usual case, without a look at every edge
-    shares = {}
-    for end, values in (("source", source), ("target", target)):
-        distinct = values.drop_nulls().unique()
-        few = distinct.len() < FEWEST_OF_A_KIND
-        shares[end] = np.nan if few else float(distinct.is_in(known).mean())  # type: ignore[arg-type]
-    for own, other, values in (("source", "target", target), ("target", "source", source)):
-        if shares[own] == 1 and shares[other] == 0 and not why_lost(ids, values.unique()):
+    named = {"source": source.drop_nulls().unique(), "target": target.drop_nulls().unique()}
+    if min(values.len() for values in named.values()) < FEWEST_OF_A_KIND:
+        return None
+    shares = {end: float(values.is_in(known).mean()) for end, values in named.items()}  # type: ignore[arg-type]
+    for own, other in (("source", "target"), ("target", "source")):
+        if shares[own] < MOST_KNOWN or shares[other] > 0 or why_lost(ids, named[other]):
+            continue
+        if shares[own] == 1 or not named[own].is_in(named[other].implode()).any():
             return table[other]
     return None
 

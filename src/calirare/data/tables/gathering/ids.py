@@ -78,11 +78,12 @@ def find_places(
     drop_unknown: bool = False,
     nodes: NodeRows | None = None,
     called: Sequence[str] = (),
+    other: str | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
     """Places in `ids` of both ends of every edge; with `drop_unknown` -1 where an end is no node.
 
     `nodes` are the tables of the ids, where another column may hold those that the edges name. `called` are the columns of
-    both ends, where that is plain to say.
+    both ends, where that is plain to say, and `other` is the one that seems to name another kind of node.
 
     Raises:
         InputError: An edge names a node that is not there.
@@ -96,10 +97,12 @@ def find_places(
         lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
         rows = int((found[0].is_null() | found[1].is_null()).sum())
         names = lost.unique(maintain_order=True)
+        if other is not None and not found[called.index(other)].null_count():
+            other = None
         named = "a node that is" if names.len() == 1 else f"{names.len():,} nodes that are"
         raise InputError(
             f"edges must join nodes of the nodes table; {rows:,} of {source.len():,} rows name {named} not in {_id_columns(ids, nodes)}, first: {_shown(names)}. {_wrong_end(called, found)}"
-            f"{nodes and other_column(nodes.frame, ids.name, names) or why_lost(key, names) or _way_out(names)}"
+            f"{nodes and other_column(nodes.frame, ids.name, names) or why_lost(key, names) or _way_out(names, other)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
@@ -118,14 +121,13 @@ def _wrong_end(called: Sequence[str], found: list[pl.Series]) -> str:
     return f"Column {none[0]!r} of the edges names none; if the ends are other columns, say so (--source, --target). "
 
 
-def _way_out(lost: pl.Series) -> str:
+def _way_out(lost: pl.Series, other: str | None) -> str:
     drop = "leave these rows out with drop_unknown_edges (--drop-unknown-edges)"
     if not lost.drop_nulls().len():
         return f"These ends are empty: {drop}."
-    return (
-        f"Keep these nodes as a kind of their own with keep_unknown_edges (--keep-unknown-edges); or {drop}, and lose what "
-        "these edges say of their other end."
-    )
+    kinds = "" if other is None else f"If {other!r} names another kind of node, say bipartite (--bipartite). Otherwise "
+    keep = "keep these nodes as a kind of their own with keep_unknown_edges (--keep-unknown-edges)"
+    return f"{kinds}{keep if kinds else 'K' + keep[1:]}; or {drop}, and lose what these edges say of their other end."
 
 
 def _id_columns(ids: pl.Series, nodes: NodeRows | None) -> str:

@@ -25,7 +25,7 @@ _END_NAMES = (
     ("customer", "terminal"), ("user", "device"), ("account", "device"), ("user", "item"), ("user", "product"),
     ("reviewer", "product"), ("customer", "shop"), ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
 )  # fmt: skip
-_MOST_KNOWN = 0.5
+MOST_KNOWN = 0.5
 """A column is an end if at least this share of its values are ids of nodes, or if it holds this share of ids that are words."""
 FEWEST_OF_A_KIND = 5
 """A column must hold this many different ids before it is taken for a kind of node unasked; fewer are categories."""
@@ -118,7 +118,7 @@ def ends_by_ids(frame: pl.DataFrame, ids: pl.Series) -> tuple[str, str] | None:
 
 
 def _most_in(ids: pl.Series, others: pl.Series) -> bool:
-    return ids.len() > 0 and bool(ids.is_in(others.implode()).mean() >= _MOST_KNOWN)  # type: ignore[operator]
+    return ids.len() > 0 and bool(ids.is_in(others.implode()).mean() >= MOST_KNOWN)  # type: ignore[operator]
 
 
 def _other_end(frame: pl.DataFrame, own: str) -> list[str]:
@@ -160,6 +160,17 @@ def find_ends(
             f"Name them with --source and --target; columns: {frame.columns[:12]}."
         )
     return ends[0], ends[1]
+
+
+def other_kind(own: str, ends: Sequence[str]) -> str | None:
+    """The end that is called as if it named nodes of another kind than the column `own` does; None where none is.
+
+    >>> other_kind("movieId", ["userId", "movieId"]), other_kind("account", ["account", "other_account"])
+    ('userId', None)
+    """
+    plain = plain_name(own)
+    others, stem = [end for end in ends if plain_name(end) != plain], plain.removesuffix("id")
+    return others[0] if len(others) == 1 and len(stem) > 2 and stem not in plain_name(others[0]) else None
 
 
 def find_label(nodes: pl.DataFrame, wanted: str | None, optional: bool, edges: Sequence[str] = ()) -> str | None:

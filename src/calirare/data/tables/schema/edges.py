@@ -12,6 +12,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.tables.cells.columns import to_numbers
 from calirare.data.tables.gathering.ids import find_places
+from calirare.data.tables.gathering.naming import other_kind
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.errors import InputError
 
@@ -50,7 +51,10 @@ def read_edges(
         InputError: A row names a node that is not in `ids`, or a weight is missing, negative or infinite.
     """
     called = [rows.tables[0][end] for end in ("source", "target")] if len(rows.tables) == 1 else ()
-    start, end = find_places(ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes, called=called)
+    other = other_kind(ids.name, called)
+    start, end = find_places(
+        ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes, called=called, other=other
+    )
     table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, directed, rows.type, rows.type_names)
     values = None if weight is None else edge_weights(rows.frame[weight])
     known = (start >= 0) & (end >= 0)

@@ -726,3 +726,23 @@ def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():
     ):
         read_tables(gone, schema=fitted.schema)
     assert read_tables({**gone, "size": [None] * 3}, schema=fitted.schema).x[:, 0].tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        (["worm", "none"], 2),  # else there would be no other class
+        (["worm", "virus", "none"], 2),  # may be either: unknown
+        (["worm", "virus", "None", ""], 3),  # unknown is written otherwise
+        (["worm", "virus", "phishing", "none"], 4),
+        (["worm", "benign", "virus", "none", ""], 3),  # another class says no
+        (["yes", "no", "none"], 2),
+    ],
+)
+def test_none_is_a_class_where_it_says_that_there_is_nothing(labels, classes, caplog):
+    nodes = {"id": range(12), "found": [labels[k % len(labels)] for k in range(12)]}
+    graph = read_tables(nodes, {"a": [0, 1], "b": [1, 2]}, label="found", rare=labels[0])
+    assert len(graph.schema["label"]["values"]) == classes
+    assert ("read as a class" in caplog.text) == ("none" in [value.lower() for value in graph.schema["label"]["values"]])
+    again = read_tables(nodes, {"a": [0, 1], "b": [1, 2]}, schema=graph.schema)
+    assert again.y.tolist() == graph.y.tolist()

@@ -14,7 +14,7 @@ from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN
 from calirare.data.tables.cells.columns import to_categories
 from calirare.data.tables.cells.spellings import known_spellings, merge_spellings, same_spelling
-from calirare.data.tables.cells.text import MISSING_WORDS, NOT_KNOWN, WHOLE_WITH_POINT
+from calirare.data.tables.cells.text import FALSE_WORDS, MISSING_WORDS, NOT_KNOWN, WHOLE_WITH_POINT
 from calirare.data.tables.libraries import pl
 from calirare.errors import InputError, LabelError
 
@@ -30,6 +30,25 @@ _NO_VERDICT = (
 )
 MISSING_LABELS = (*MISSING_WORDS, *NOT_KNOWN, *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
+_SAYS_NO = {
+    *(*FALSE_WORDS, "0", "nein", "non", "nee", "nej", "não", "nie"),
+    *(
+        "normal",
+        "benign",
+        "legit",
+        "legitimate",
+        "genuine",
+        "clean",
+        "clear",
+        "cleared",
+        "negative",
+        "healthy",
+        "good",
+        "ok",
+        "ham",
+    ),
+}
+"""Labels beside which `none` says that nobody knows, not that there is nothing."""
 
 MAX_LABELS = 1_000
 MAX_LABEL_LENGTH = 200
@@ -108,13 +127,17 @@ def known_labels(
     """The labels as text, null where unknown, and how often each word stood for an unknown one.
 
     So does -1 beside two or more whole numbers from 0 on. What is among `classes`, in upper or lower case, is a class, however
-    it reads. "1.0", as programs write a 1 beside gaps, is "1" unless it is among those that stay `as_written`.
+    it reads, and so is "none" where it says that there is nothing. "1.0", as programs write a 1 beside gaps, is "1" unless it
+    is among those that stay `as_written`, the classes of a fit.
 
     >>> import polars as pl
     >>> known_labels(pl.Series(["yes", "NA", "", "Unknown"]), ["yes"])[1]
     {'NA': 1, 'Unknown': 1}
     >>> known_labels(pl.Series([0, 1, -1]), ["1"])[1], known_labels(pl.Series([1, -1]), ["1"])[1]
     ({'-1': 1}, {})
+    >>> attacks = ["none", "none", "phishing", "worm", "worm"]
+    >>> known_labels(pl.Series(attacks), ["worm"])[1], known_labels(pl.Series([*attacks, "virus"]), ["worm"])[1]
+    ({'none': 2}, {})
     """
     text = _whole(to_categories(column), as_written)
     lower = text.str.to_lowercase()
@@ -123,6 +146,10 @@ def known_labels(
     if len(values) > 2 and all(value.isdecimal() for value in values - {"-1"}):
         missing |= (text == "-1").fill_null(False)
     missing &= ~lower.is_in([one.lower() for one in classes]).fill_null(False)
+    none = missing & (lower == "none").fill_null(False)
+    if none.any() and not as_written and _is_nothing(lower, missing & ~none, classes):
+        logger.warning("column %r: %d labels are 'none', which is read as a class. If nobody knows these, empty them.", column.name, none.sum())  # fmt: skip
+        missing &= ~none
     found = text.filter(missing)
     words = {str(word): int((found == word).sum()) for word in sorted(found.unique().to_list())}
     if words:
@@ -131,6 +158,16 @@ def known_labels(
             column.name, found.len(), ", ".join(f"{word!r} ({count})" for word, count in words.items()),
         )  # fmt: skip
     return text.set(missing, None), words
+
+
+def _is_nothing(lower: pl.Series, missing: pl.Series, classes: Sequence[str]) -> bool:
+    """Whether `none` says that there is nothing: no other class beside the `classes`, or none that says so.
+
+    With one other class it may be either (`spam`, `ham`, `none`); it is nothing where other cells are empty.
+    """
+    others = set(lower.filter(~missing).drop_nulls().to_list()) - {"none", *(one.lower() for one in classes)}
+    empty = missing.any() or lower.null_count() > 0
+    return not others or (others.isdisjoint(_SAYS_NO) and (empty or len(others) > 1))
 
 
 def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:

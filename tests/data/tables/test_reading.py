@@ -743,6 +743,8 @@ def test_none_is_a_class_where_it_says_that_there_is_nothing(labels, classes, ca
     nodes = {"id": range(12), "found": [labels[k % len(labels)] for k in range(12)]}
     graph = read_tables(nodes, {"a": [0, 1], "b": [1, 2]}, label="found", rare=labels[0])
     assert len(graph.schema["label"]["values"]) == classes
-    assert ("read as a class" in caplog.text) == ("none" in [value.lower() for value in graph.schema["label"]["values"]])
+    assert ("read as a class" in caplog.text) == (
+        "none" in [value.lower() for value in graph.schema["label"]["values"]]
+    )
     again = read_tables(nodes, {"a": [0, 1], "b": [1, 2]}, schema=graph.schema)
     assert again.y.tolist() == graph.y.tolist()

@@ -113,7 +113,11 @@ def test_an_end_of_its_own_kind_is_plain_where_some_ids_of_the_nodes_are_unknown
     with pytest.raises(InputError, match=r"6 of 60 rows name 2 nodes .* \['118', '119'\]\. Keep these nodes"):
         read(edges=some)
     kept, dropped = read(edges=some, keep_unknown_edges=True), read(edges=some, drop_unknown_edges=True)
-    assert kept.node_type_names == ("user", "merchant", "outside") and np.bincount(kept.node_type).tolist() == [20, 7, 2]
+    assert kept.node_type_names == ("user", "merchant", "outside") and np.bincount(kept.node_type).tolist() == [
+        20,
+        7,
+        2,
+    ]
     assert dropped.node_type_names == ("user", "merchant") and len(dropped.edges) == 54
     both = {**some, "merchant_id": ["119" if name == "m3" else name for name in NAMED["merchant_id"]]}
     assert read(edges=both, keep_unknown_edges=True).node_type_names == ("user", "outside")  # 119 stands at both ends

@@ -39,7 +39,8 @@ from calirare.evaluation.first_lines import first_lines
 
 ROWS, MOST_COLUMNS, LABELLED, FEWEST_RARE, MOST_RARE = (300, 4_000), 80, 0.3, 20, 0.3
 RANGES = {"clear": "lowest 80%", "review": "next 10%", "alert": "highest 10%"}
-SIZES = ((3, 10), (10, 30), (30, 100), (100, 10_000))
+SIZES = ((6, 10), (10, 30), (30, 100), (100, 10_000))
+FEWEST_LABELS = 3
 
 
 def main() -> None:
@@ -101,7 +102,7 @@ def judge(table: str, column: str, rare: str, rows: pl.DataFrame, detector: str,
     truth, known = (rows[column] == rare).fill_null(False).to_numpy(), rows[column].is_not_null().to_numpy()
     train = known & (rng.random(len(truth)) < LABELLED)
     test = known & ~train
-    if truth[train].sum() < SIZES[0][0] or truth[test].sum() < 5:
+    if truth[train].sum() < FEWEST_LABELS or truth[test].sum() < 5:
         return None
     ids = pl.Series("row_id", [f"r{k}" for k in range(len(truth))])
     others = [name for name in rows.columns[1:] if name != column]
@@ -160,7 +161,7 @@ def plain_forest(graph: cr.RareGraph, truth: np.ndarray, train: np.ndarray) -> n
 def show(rows: list[dict[str, Any]]) -> None:
     print(f"\n{len(rows)} fits, {len({row['table'] for row in rows})} tables")
     print(
-        "\n| rare labels | fits | NLL | of the forest | of the base rate | below the forest's | average precision | of the forest |"
+        "\n| rare labels expected | fits | NLL | of the forest | of the base rate | below the forest's | average precision | of the forest |"
     )
     print("|---|--:|--:|--:|--:|--:|--:|--:|")
     for name, some in by_size(rows):
@@ -169,7 +170,7 @@ def show(rows: list[dict[str, Any]]) -> None:
         print(f"| {name} | {len(some)} | {auto.mean():.3f} | {forest.mean():.3f} | {base.mean():.3f} | {np.mean(auto < forest):.0%} | {found[0]:.2f} | {found[1]:.2f} |")  # fmt: skip
     names = {**RANGES, "all": "all"}
     print("\n90% forecasts that held how many rare nodes came, per cent; rare nodes said for one that came; sets")
-    print(f"\n| rare labels | {' | '.join(names.values())} | said / came | rare held by 90% sets | no skill said | NLL above the base rate's by 5% |")  # fmt: skip
+    print(f"\n| rare labels expected | {' | '.join(names.values())} | said / came | rare held by 90% sets | no skill said | NLL above the base rate's by 5% |")  # fmt: skip
     print("|---|" + "--:|" * (len(names) + 4))
     for name, some in by_size(rows):
         held = " | ".join(f"{100 * np.mean([row['held'][one] for row in some]):.0f}" for one in names)
@@ -179,8 +180,9 @@ def show(rows: list[dict[str, Any]]) -> None:
 
 
 def by_size(rows: list[dict[str, Any]]) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """By the rare labels that were to be expected: of those that were drawn, few would mean too few."""
     for least, most in SIZES:
-        some = [row for row in rows if least <= row["rare_labels"] < most]
+        some = [row for row in rows if least <= LABELLED * (row["rare_labels"] + row["came"]) < most]
         if some:
             yield f"{least} to {most - 1}" if most < SIZES[-1][1] else f"{least} or more", some
     yield "all", rows

@@ -31,23 +31,9 @@ _NO_VERDICT = (
 MISSING_LABELS = (*MISSING_WORDS, *NOT_KNOWN, *_NO_VERDICT)
 """What counts as an unknown label, in upper or lower case, whatever the type of the column."""
 _SAYS_NO = {
-    *(*FALSE_WORDS, "0", "nein", "non", "nee", "nej", "não", "nie"),
-    *(
-        "normal",
-        "benign",
-        "legit",
-        "legitimate",
-        "genuine",
-        "clean",
-        "clear",
-        "cleared",
-        "negative",
-        "healthy",
-        "good",
-        "ok",
-        "ham",
-    ),
-}
+    *FALSE_WORDS, "0", "nein", "non", "nee", "nej", "não", "nie", "normal", "benign", "legit", "legitimate", "genuine", "clean",
+    "clear", "cleared", "negative", "healthy", "good", "ok", "ham",
+}  # fmt: skip
 """Labels beside which `none` says that nobody knows, not that there is nothing."""
 
 MAX_LABELS = 1_000

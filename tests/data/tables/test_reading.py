@@ -731,8 +731,8 @@ def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():
 @pytest.mark.parametrize(
     ("labels", "classes"),
     [
-        (["worm", "none"], 2),  # else there would be no other class
         (["worm", "virus", "none"], 2),  # may be either: unknown
+        (["worm", "none", ""], 2),
         (["worm", "virus", "None", ""], 3),  # unknown is written otherwise
         (["worm", "virus", "phishing", "none"], 4),
         (["worm", "benign", "virus", "none", ""], 3),  # another class says no

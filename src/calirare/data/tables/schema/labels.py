@@ -81,6 +81,8 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     text, words = known_labels(column, ways)
     values = sorted(text.drop_nulls().unique().to_list())
     note = f" {', '.join(map(repr, words))} count as missing." if words else ""
+    if any(word.lower() == "none" for word in words):
+        note += " If 'none' says that there is nothing, write 'no'."
     if not values:
         raise LabelError(f"column {column.name!r} must label some nodes; every value is missing.{note}")
     if len(values) > MAX_LABELS or max(map(len, values)) > MAX_LABEL_LENGTH:
@@ -149,11 +151,11 @@ def known_labels(
 def _is_nothing(lower: pl.Series, missing: pl.Series, classes: Sequence[str]) -> bool:
     """Whether `none` says that there is nothing: no other class beside the `classes`, or none that says so.
 
-    With one other class it may be either (`spam`, `ham`, `none`); it is nothing where other cells are empty.
+    With at most one class beside the rare one it may be either (`spam`, `eggs`, `none`), unless other cells are empty.
     """
     others = set(lower.filter(~missing).drop_nulls().to_list()) - {"none", *(one.lower() for one in classes)}
     empty = missing.any() or lower.null_count() > 0
-    return not others or (others.isdisjoint(_SAYS_NO) and (empty or len(others) > 1))
+    return others.isdisjoint(_SAYS_NO) and (empty or len(others) > 1)
 
 
 def _whole(text: pl.Series, as_written: Sequence[str]) -> pl.Series:

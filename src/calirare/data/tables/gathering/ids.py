@@ -125,9 +125,11 @@ def _way_out(lost: pl.Series, other: str | None) -> str:
     drop = "leave these rows out with drop_unknown_edges (--drop-unknown-edges)"
     if not lost.drop_nulls().len():
         return f"These ends are empty: {drop}."
-    kinds = "" if other is None else f"If {other!r} names another kind of node, say bipartite (--bipartite). Otherwise "
-    keep = "keep these nodes as a kind of their own with keep_unknown_edges (--keep-unknown-edges)"
-    return f"{kinds}{keep if kinds else 'K' + keep[1:]}; or {drop}, and lose what these edges say of their other end."
+    kinds = "" if other is None else f"If {other!r} names another kind of node, say bipartite (--bipartite). "
+    return (
+        f"{kinds}Keep these nodes as a kind of their own with keep_unknown_edges (--keep-unknown-edges); or {drop}, and lose "
+        "what these edges say of their other end."
+    )
 
 
 def _id_columns(ids: pl.Series, nodes: NodeRows | None) -> str:

@@ -26,7 +26,8 @@ _END_NAMES = (
     ("reviewer", "product"), ("customer", "shop"), ("start", "end"), ("node1", "node2"), ("id1", "id2"), ("u", "v"), ("a", "b"),
 )  # fmt: skip
 MOST_KNOWN = 0.5
-"""A column is an end if at least this share of its values are ids of nodes, or if it holds this share of ids that are words."""
+"""A column is an end if at least this share of its values are ids of nodes, or if it holds this share of ids that are words.
+The other end may be a kind of its own if at least this share of one end is known."""
 FEWEST_OF_A_KIND = 5
 """A column must hold this many different ids before it is taken for a kind of node unasked; fewer are categories."""
 _AFFIXES = (

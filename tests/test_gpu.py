@@ -14,6 +14,7 @@ from torch_geometric.nn import GAT, GCN, GIN, GraphSAGE
 
 import calirare as cr
 from calirare.data.inputs import GraphInputs
+from calirare.detectors.networks.fitting import loop, replay, rest
 from calirare.detectors.networks.fitting.weights import node_weights
 from calirare.detectors.networks.influence.leave_one_out import LeaveOneOut
 from calirare.detectors.networks.module import ModuleNetwork
@@ -109,6 +110,31 @@ def test_training_on_either_device_is_as_good(graph, split, detector):
     y = graph.y[split.test]
     assert log_loss(y, on_gpu) == pytest.approx(log_loss(y, on_cpu), rel=0.1)
     assert np.corrcoef(on_gpu[:, 1], on_cpu[:, 1])[0, 1] > 0.9
+
+
+@pytest.mark.parametrize("detector", ["gcn", "gat", "gin", "sage"])
+def test_epochs_that_are_played_again_are_those_that_were_recorded(graph, split, detector, monkeypatch):
+    """Dropout draws the same numbers, too. Further on, rounding leads apart."""
+    losses = []
+    for module in (loop, rest):
+        monkeypatch.setattr(module, "Replayed", Counted)
+    for steady in (True, False):
+        Counted.made = 0
+        for module in (loop, rest):
+            monkeypatch.setattr(module, "is_steady", lambda *_, steady=steady: steady)
+        fitted = fit(graph, split, GPU, detector=detector, dropout=0.5, epochs=12)
+        assert (Counted.made > 0) == steady
+        losses.append(fitted.detector_.history_.loss)
+    assert len(losses[0]) == 12
+    np.testing.assert_allclose(*losses, rtol=1e-3)
+
+
+class Counted(replay.Replayed):
+    made = 0
+
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
+        Counted.made += 1
 
 
 @pytest.mark.parametrize("method", cr.methods())

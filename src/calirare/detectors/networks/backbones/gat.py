@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -20,6 +21,8 @@ class GATBackbone(nn.Module):
     The features are multiplied by the weights before attention sees them, so they may be sparse. Attention
     learns its own edge weights; those of the graph are not read. Source: key `velickovic2018`.
     """
+
+    steady: ClassVar[bool] = True
 
     def __init__(
         self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT, heads: int = 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -18,6 +20,8 @@ class GCNBackbone(nn.Module):
     The first product runs in the cheaper order: Â (X W₁) for sparse features, (Â X) W₁ with Â X kept for dense
     ones. Source: Kipf and Welling, key `kipf2017`.
     """
+
+    steady: ClassVar[bool] = True
 
     def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -17,6 +19,8 @@ class GINBackbone(nn.Module):
     The first linear map commutes with the sum over neighbours, so the features are multiplied first.
     Source: key `xu2019`.
     """
+
+    steady: ClassVar[bool] = True
 
     def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -13,6 +15,8 @@ from calirare.detectors.networks.defaults import DROPOUT, HIDDEN
 
 class SAGEBackbone(nn.Module):
     """Two layers of h ← W_self h + W_neighbours mean(h of neighbours) + b. Source: key `hamilton2017`."""
+
+    steady: ClassVar[bool] = True
 
     def __init__(self, num_features: int, num_classes: int, *, hidden: int = HIDDEN, dropout: float = DROPOUT) -> None:
         super().__init__()

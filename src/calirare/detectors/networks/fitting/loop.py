@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 import torch
 
 from calirare.detectors.networks.fitting.optimizers import Adam
+from calirare.detectors.networks.fitting.replay import Replayed, is_steady
 from calirare.detectors.networks.influence.model import evaluating
 from calirare.detectors.networks.objectives.base import Objective
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
@@ -75,22 +76,32 @@ def train(
     down, and the model comes to rest where its loss without noise has little slope. Patience may end training before.
     """
     history, on_gpu = History(), task.inputs.device.type == "cuda"
-    optimizer = Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu)
+    replayed = on_gpu and is_steady(task.model, objective)
+    optimizer = Adam(task.model.parameters(), lr=lr, weight_decay=task.weight_decay, fused=on_gpu, capturable=replayed)
     best = None if validation is None or patience is None else _Best(validation, patience)
     # Reading a loss off a GPU waits for it; where nobody asks for every epoch's, they are read some at a time.
     unwatched = on_gpu and progress is None and patience is None
     losses: list[torch.Tensor] = []
     settled_from = epochs - int(settle * epochs)
     task.model.train()
+
+    def one_epoch() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = objective.loss(task, epoch)
+        loss.backward()
+        optimizer.step()
+        return loss.detach()
+
+    def fresh_step() -> Callable[[], torch.Tensor]:
+        return Replayed(one_epoch, task.inputs.device) if replayed else one_epoch
+
+    step = fresh_step()
     with seeded(seed, task.inputs.device):
         for epoch in range(epochs):
             if epoch == settled_from:
                 task.model.eval()
-            optimizer.zero_grad()
-            loss = objective.loss(task, epoch)
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.detach())
+                step = fresh_step()
+            losses.append(step())
             if unwatched and epoch + 1 < epochs and len(losses) < _MOST_UNREAD:
                 continue
             _read(losses, history)

@@ -12,6 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from calirare.detectors.networks.fitting.optimizers import LBFGS
+from calirare.detectors.networks.fitting.replay import Replayed, is_steady
 from calirare.detectors.networks.objectives.cross_entropy import weighted_cross_entropy
 from calirare.detectors.networks.task import Task
 
@@ -69,12 +70,14 @@ def come_to_rest(task: Task, most_steps: int | None = None, *, gives_up: bool = 
         value = weighted_cross_entropy(task, task.model(task.inputs)[task.nodes])
         value = value + task.weight_decay / 2 * sum(one.square().sum() for one in parameters)
         value.backward()
-        return value
+        return value.detach()
 
+    replayed = task.inputs.device.type == "cuda" and is_steady(task.model)
+    evaluate = Replayed(loss, task.inputs.device) if replayed else loss
     kept = [value.detach().clone() for value in parameters]
     steps, slope = 0, slope_of(task)
     while steps < last and slope > (_AT_REST if steps < soon else _NEAR_REST if steps < most else STEEPEST):
-        optimizer.step(loss)  # type: ignore[no-untyped-call]
+        optimizer.step(evaluate)  # type: ignore[no-untyped-call]
         steps, before = steps + _BLOCK, slope
         slope = slope_of(task)
         if not slope < float("inf"):  # a line search that left the range of numbers: stay where it was good

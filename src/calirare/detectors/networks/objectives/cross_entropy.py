@@ -22,6 +22,7 @@ class CrossEntropy:
     """Σ_i w_i ℓ(z_i, y_i)."""
 
     around_labels: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
 
     def loss(self, task: Task, epoch: int) -> Tensor:
         return weighted_cross_entropy(task, task.model(task.inputs)[task.nodes])
@@ -32,6 +33,7 @@ class SmoothedCrossEntropy:
     """Cross-entropy against (1 - s) y_i + s/C. Source: key `szegedy2016`."""
 
     around_labels: ClassVar[bool] = True
+    steady: ClassVar[bool] = True
 
     smoothing: float = 0.1
 

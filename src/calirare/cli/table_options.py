@@ -56,6 +56,16 @@ _OPTIONS: dict[str, tuple[Any, Any]] = {
         False,
     ),
     "time": (Annotated[str | None, typer.Option(help="Column of the edges or nodes that says when.")], None),
+    "same": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="COLUMN",
+                help="Column of the nodes that joins those with the same value: a device, a doctor; repeatable. Default: guessed.",
+            ),
+        ],
+        None,
+    ),
     "drop_unknown_edges": (
         Annotated[bool, typer.Option("--drop-unknown-edges", help="Leave out edges to nodes that are not in NODES.")],
         False,

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, ClassVar, Literal, Self, get_args
+from itertools import product, starmap
+from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args
 
 import joblib
 import numpy as np
@@ -26,6 +27,8 @@ from calirare.detectors.trees.of_trees import OfTrees
 
 Scale = Literal["values", "normal scores"]
 _BOTH: tuple[Scale, ...] = get_args(Scale)
+_LEAVES = (1, 3)
+"""Labels that a leaf must hold at least: few where classes part cleanly, more where labels are noisy."""
 _SMOOTHING = 0.01
 """Share of the prior in every vote, the same for few and for many votes, so that both are on one scale."""
 _MOST_COLUMNS = 96
@@ -34,6 +37,21 @@ _LIKELIER = 1.0
 _BLOCK_NODES = 65_536
 _LARGEST_TABLE = 2**26
 _ROWS_AT_ONCE = 256
+
+
+class Sort(NamedTuple):
+    """How a tree is grown."""
+
+    scale: Scale
+    leaf: int
+
+
+def _all_or_one(choices: Sequence[Any]) -> list[Sequence[Any]]:
+    """
+    >>> _all_or_one((1, 3)), _all_or_one((2,))
+    ([(1, 3), (1,), (3,)], [(2,)])
+    """
+    return [choices, *((one,) for one in choices if len(choices) > 1)]
 
 
 @register
@@ -45,8 +63,9 @@ class Forest(OfTrees):
 
     Thresholds are drawn at random and the best of the drawn ones is taken ("extremely randomised"): as likely left-out
     labels as exhaustive search, often likelier, in a fraction of the time. Half of the trees
-    draw them between values, half between normal scores of these, so that a heavy tail does not take them all; or all trees
-    draw them the one way, if left-out labels are likelier by those that do. Labels weigh what `LabelledNodes.weights` say:
+    draw them between values, half between normal scores of these, so that a heavy tail does not take them all; and half of
+    either end in leaves of one label, half of three. Or all are grown the one way, if left-out labels are likelier by those
+    that are. Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
     Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
@@ -54,14 +73,16 @@ class Forest(OfTrees):
 
     Args:
         trees: How many read all columns; half as many may read the own ones.
-        leaf: Labels that a leaf must hold at least.
+        leaf: Labels that a leaf must hold at least; None: 1, 3, or trees of either, as left-out labels favour.
         columns: Columns that are looked at for a split; None: half of them, at most 96.
         jobs: Threads; None: as many as this process may use.
     """
 
     name: ClassVar[str] = "forest"
 
-    def __init__(self, trees: int = 200, leaf: int = 3, columns: int | None = None, jobs: int | None = None) -> None:
+    def __init__(
+        self, trees: int = 200, leaf: int | None = None, columns: int | None = None, jobs: int | None = None
+    ) -> None:
         self.trees, self.leaf, self.columns, self.jobs = trees, leaf, columns, jobs
 
     def fit(
@@ -72,25 +93,30 @@ class Forest(OfTrees):
         self.num_classes_, self.groups_ = labels.num_classes, np.unique(labels.groups, return_inverse=True)[1]
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
         table = NormalScores(rows)
-        grove, scales = self._on_scales(table, labels, seed)
+        grove, sorts = self._of_best_sorts(table, labels, seed)
         own = np.flatnonzero([group != "neighbours" for group in inputs.columns.groups])
         if 0 < len(own) <= rows.shape[1] // 2:
-            grove = self._with_own(grove, table, own, labels, seed, scales)
+            grove = self._with_own(grove, table, own, labels, seed, sorts)
         self.trees_, self.out_of_bag_ = grove.trees, grove.out_of_bag
         self.left_out_, self.shifts_ = self._left_out(grove)
         return self
 
-    def _on_scales(self, table: NormalScores, labels: LabelledNodes, seed: int) -> tuple[Grove, tuple[Scale, ...]]:
-        """As many trees on either scale, or all on the one whose trees alone make left-out labels likelier; and these scales."""
-        every, half = np.arange(table.rows.shape[1]), self.trees // 2
-        values, scores = (
-            self._grow(table, every, labels, half, [seed, 4 + k], (scale,)) for k, scale in enumerate(_BOTH)
-        )
-        groves = {_BOTH: values.beside(scores), _BOTH[:1]: values, _BOTH[1:]: scores}
-        scales = min(groves, key=lambda some: self._loss(groves[some], labels))
-        missing = self.trees - len(groves[scales].trees)
-        more = [self._grow(table, every, labels, missing, [seed, 6], scales)] if missing else []
-        return reduce(Grove.beside, [groves[scales], *more]), scales
+    def _of_best_sorts(self, table: NormalScores, labels: LabelledNodes, seed: int) -> tuple[Grove, list[Sort]]:
+        """As many trees of every sort, or of those alone by which left-out labels are likelier; and these sorts."""
+        every, leaves = np.arange(table.rows.shape[1]), _LEAVES if self.leaf is None else (self.leaf,)
+        part = max(1, self.trees // (len(_BOTH) * len(leaves)))
+        sorts = list(starmap(Sort, product(_BOTH, leaves)))
+        groves = {one: self._grow(table, every, labels, part, [seed, 4 + k], [one]) for k, one in enumerate(sorts)}
+        mixtures = [
+            [one for one in sorts if one.scale in scales and one.leaf in some]
+            for scales, some in product(_all_or_one(_BOTH), _all_or_one(leaves))
+        ]
+        grown = [reduce(Grove.beside, (groves[one] for one in mixture)) for mixture in mixtures]
+        best = int(np.argmin([self._loss(grove, labels) for grove in grown]))
+        grove, chosen = grown[best], mixtures[best]
+        if len(grove.trees) < self.trees:
+            grove = grove.beside(self._grow(table, every, labels, self.trees - len(grove.trees), [seed, 20], chosen))
+        return grove, chosen
 
     def _with_own(
         self,
@@ -99,17 +125,17 @@ class Forest(OfTrees):
         own: np.ndarray,
         labels: LabelledNodes,
         seed: int,
-        scales: tuple[Scale, ...],
+        sorts: list[Sort],
     ) -> Grove:
         """The grove, with trees that read only a node's own columns beside it or in its place if left-out labels are likelier so.
 
         A few are grown first; where they do not help, no more are.
         """
         few, before = max(1, self.trees // 4), self._loss(grove, labels)
-        mine = self._grow(table, own, labels, few, [seed, 2], scales)
+        mine = self._grow(table, own, labels, few, [seed, 2], sorts)
         if self._loss(grove.beside(mine), labels) >= before:
             return grove
-        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3], scales))
+        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3], sorts))
         best = min(grove.beside(mine), mine, key=lambda one: self._loss(one, labels))
         return best if self._loss(best, labels) < before - _LIKELIER / len(labels) else grove
 
@@ -119,7 +145,8 @@ class Forest(OfTrees):
 
     def _check(self, labels: LabelledNodes) -> None:
         check_count(self.trees, "trees", least=2)
-        check_count(self.leaf, "leaf")
+        if self.leaf is not None:
+            check_count(self.leaf, "leaf")
         if self.columns is not None:
             check_count(self.columns, "columns")
         labels.require_two_classes()
@@ -131,26 +158,26 @@ class Forest(OfTrees):
         labels: LabelledNodes,
         trees: int,
         seed: list[int],
-        scales: tuple[Scale, ...],
+        sorts: list[Sort],
     ) -> Grove:
-        """Trees that read some of the columns, as many on each of these scales."""
-        sizes = [len(some) for some in np.array_split(np.arange(trees), len(scales))]
-        turns = [(scale, size, [*seed, k]) for k, (scale, size) in enumerate(zip(scales, sizes, strict=True)) if size]
-        return reduce(Grove.beside, (self._grow_on(table, columns, labels, *turn) for turn in turns))
+        """Trees that read some of the columns, as many of each of these sorts."""
+        sizes = [len(some) for some in np.array_split(np.arange(trees), len(sorts))]
+        turns = [(one, size, [*seed, k]) for k, (one, size) in enumerate(zip(sorts, sizes, strict=True)) if size]
+        return reduce(Grove.beside, (self._grow_sort(table, columns, labels, *turn) for turn in turns))
 
-    def _grow_on(
-        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, scale: Scale, trees: int, seed: list[int]
+    def _grow_sort(
+        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, sort: Sort, trees: int, seed: list[int]
     ) -> Grove:
         counts = bootstrap_counts(labels.y, self.groups_, trees, np.random.default_rng(seed))
         seeds = np.random.default_rng([*seed, 1]).integers(0, 2**31 - 1, trees)
         drawn = counts[:, self.groups_] * labels.weights
-        leaf = max(1, round(self.leaf * len(labels) / counts.shape[1]))  # copies count once
-        read = np.ascontiguousarray((table.rows if scale == "values" else table.scores)[:, columns])
+        leaf = max(1, round(sort.leaf * len(labels) / counts.shape[1]))  # copies count once
+        read = np.ascontiguousarray((table.rows if sort.scale == "values" else table.scores)[:, columns])
         one_by_one = joblib.Parallel(n_jobs=threads_of(self.jobs), prefer="threads")(
             joblib.delayed(self._grow_one)(read, columns, labels.y, drawn[k], leaf, int(seeds[k])) for k in range(trees)
         )
         grown = Trees.join(one_by_one, table.rows.shape[1])
-        if scale == "normal scores":
+        if sort.scale == "normal scores":
             grown = replace(grown, threshold=table.values_at(grown.feature, grown.threshold))
         return Grove.of(grown, counts == 0, table.rows, self.groups_)
 

@@ -74,6 +74,11 @@ def named(frames):
     return {"users": frames["users"], "devices": devices}, {"pays": frames["pays"], "uses": uses}
 
 
+def shared(size):
+    """Phones, of which some are used by several, and one is not known."""
+    return pl.Series([None, "unknown", *(f"+49 {k // 2}" for k in range(size - 2))])
+
+
 LABELS = {"label": "bad", "rare": "yes"}
 SHAPES = {
     "types of edge in a column": (lambda f: (f["users"], f["pays"]), {"edge_type": "kind"}, {}),
@@ -102,6 +107,16 @@ SHAPES = {
         {},
     ),
     "a kind that only the edges name": (lambda f: (f["users"], f["uses"]), {"bipartite": True}, {}),
+    "a column that names what several share": (
+        lambda f: (f["users"].with_columns(phone=shared(USERS)), f["pays"]),
+        {"same": ["phone"]},
+        {},
+    ),
+    "such columns, and no edges": (
+        lambda f: (f["users"].with_columns(phone=shared(USERS), card_id=pl.lit(7)), None),
+        {"same": ["phone", "card_id"]},
+        {},
+    ),
     "types of edge in tables, one to a kind that only it names": (
         lambda f: (f["users"], named(f)[1]),
         {},

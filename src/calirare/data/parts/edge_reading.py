@@ -14,6 +14,7 @@ from calirare.data.parts.node_places import NodePlaces
 from calirare.data.parts.node_reading import Counts, Step, add_counts, rows_named
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.tables.gathering.rows import EdgeRows
+from calirare.data.tables.gathering.same import count_same
 from calirare.data.tables.gathering.tables import codes_as_at_fit
 from calirare.data.tables.schema.edge_columns import apply_edge_columns
 from calirare.data.tables.schema.edges import edge_weights
@@ -112,6 +113,8 @@ class EdgeReader:
             if self.tally is not None:
                 self.tally.add_edges(self.merged["rows"], found.columns)
             self.merged["rows"] += rows.source.len()
+            if joined := count_same(rows, self.stream.asked.same or ()):
+                self.merged["same"] = self.merged.get("same", 0) + joined
             step(self.merged["rows"] / total)
         if self.tally is not None:
             self.tally.add_degrees(self.degree)

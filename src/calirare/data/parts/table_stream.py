@@ -19,6 +19,7 @@ from calirare.data.tables.gathering.label_table import with_labels
 from calirare.data.tables.gathering.naming import find_id, find_label
 from calirare.data.tables.gathering.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.same import with_same
 from calirare.data.tables.gathering.tables import edges_or_none, gather_edges, gather_nodes, named_tables
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.reading import check_names
@@ -60,6 +61,8 @@ class TableStream:
         """After a look at the heads of the files; `options` are further arguments of `read_tables`."""
         check_schema(schema)
         asked, edges = Asked.of(**options).as_at_fit(schema), edges_or_none(edges, schema)
+        if asked.same and nodes is not None:
+            edges = _with_same(nodes, edges, asked, schema)
         both = [
             tuple((name, open_shards(table, what)) for name, table in named_tables(tables, what))
             for tables, what in ((nodes, "nodes"), (edges, "edges"))
@@ -178,6 +181,16 @@ class TableStream:
     def _edge_rows(self, some: Mapping[str, pl.DataFrame]) -> EdgeRows:
         tables = {name: some.get(name, table.empty) for name, table in self.edges}
         return gather_edges(tables, None, None, self.asked.edge_type, self.ends)
+
+
+def _with_same(nodes: Any, edges: Any, asked: Asked, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of edges, and those of columns of the nodes that name shared things; these are held whole."""
+    tables = dict(named_tables(edges, "edges"))
+    shards = open_shards(named_tables(nodes, "nodes")[0][1], "nodes")
+    own = find_id(shards.empty, asked.names["id"])
+    columns = [own, *(name for name in asked.same or () if name in shards.empty.columns)]
+    found = pl.concat([shards.empty.select(columns), *(frame for _, frame in shards.batches(columns, _MOST_CELLS))])
+    return with_same(tables, NodeRows(found, own), columns[1:], schema["edges"].get("tables", ()))
 
 
 def _columns_of(tables: Tables) -> list[str]:

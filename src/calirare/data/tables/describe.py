@@ -31,9 +31,12 @@ def describe_schema(schema: Mapping[str, Any], *, networks_alone: bool = False) 
     """
     read = schema.get("read") or {}
     lacking = read.get("lacking", {}).keys() - read.get("imputed", {}).keys()
-    rows = [*_roles_of_nodes(schema), *(_node_column(column, lacking) for column in schema["columns"])]
-    edges = {} if without_edges(schema) else schema.get("edges") or {}
-    rows += _roles_of_edges(edges, (schema.get("nodes") or {}).get("apart", {}))
+    nodes, edges = schema.get("nodes") or {}, schema.get("edges") or {}
+    same = nodes.get("same", ())
+    rows = [*_roles_of_nodes(schema), *(_node_column(column, lacking, same) for column in schema["columns"])]
+    if without_edges(schema):
+        edges = {**edges, "columns": [], "tables": edges.get("tables", ())[1:], "source": same}
+    rows += _roles_of_edges(edges, nodes.get("apart", {}))
     return rows + [_edge_column(column, edges, networks_alone) for column in edges.get("columns", ())]
 
 
@@ -82,15 +85,23 @@ def _roles_of_edges(edges: Mapping[str, Any], apart: Mapping[str, str]) -> list[
     return rows
 
 
-def _node_column(column: Mapping[str, Any], lacking: Collection[str]) -> dict[str, str]:
-    """What is missing at kinds of node alone that have no such column is no gap: not told."""
+def _node_column(column: Mapping[str, Any], lacking: Collection[str], same: Collection[str]) -> dict[str, str]:
+    """What is missing at kinds of node alone that have no such column is no gap: not told.
+
+    >>> _node_column({"name": "device", "type": "ignore", "reason": "names"}, [], ["device"])["treatment"]
+    'joins nodes that have the same'
+    """
+    if column["name"] in same:
+        row = _node_column(column, lacking, ())
+        joins = "joins nodes that have the same"
+        return row | {"treatment": joins if column["type"] == "ignore" else f"{row['treatment']}; {joins}"}
     if column["type"] == "ignore":
         return _row("nodes", column["name"], "ignore", f"not used: {column['reason']}")
     if column["type"] == "numeric":
         treatment = _scaled(column) + _style(column)
         fill = f"missing: {calendar_day(column['median']) if column.get('days') else format(column['median'], '.4g')}"
     elif column["type"] == "text":
-        treatment, fill = _shown(column["words"], "words"), "missing: no words"
+        treatment, fill = _shown(column["words"], "parts" if "form" in column else "words"), "missing: no words"
     else:
         treatment = _shown(column["categories"], "categories") + _rarer(column)
         fill = "missing: none of them"

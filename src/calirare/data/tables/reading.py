@@ -17,6 +17,7 @@ from calirare.data.tables.gathering.label_table import id_of_labels, with_labels
 from calirare.data.tables.gathering.naming import find_label
 from calirare.data.tables.gathering.outside import with_outside
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.same import check_same, count_same, find_same, with_same
 from calirare.data.tables.gathering.tables import (
     codes_as_at_fit,
     count_copies,
@@ -62,6 +63,7 @@ def read_tables(
     keep_unknown_edges: bool = False,
     labels: Any = None,
     bipartite: bool | None = None,
+    same: Sequence[str] | None = None,
 ) -> RareGraph:
     """A graph from tables of nodes and edges.
 
@@ -97,6 +99,9 @@ def read_tables(
         labels: A table of ids and labels, where they are not in the nodes table.
         bipartite: Whether the ends of an edge are of two kinds, so that customer 5 is not merchant 5; default: where that
             is plain to see (`calirare.data.tables.gathering.apart`), or as at fit.
+        same: Columns of the nodes that name things, such as the device of an account: nodes with the same value are joined by
+            it. Default: those that plainly name what several nodes share, or as at fit; `types={"device": "ignore"}` leaves one
+            out, and `same=[]` all.
 
     Raises:
         DataError: A file is missing, empty, truncated or not in its format.
@@ -116,6 +121,7 @@ def read_tables(
         **{"id": id, "source": source, "target": target, "weight": weight, "label": label, "time": time},
         **{"rare": rare, "types": types, "directed": directed, "edge_type": edge_type, "node_type": node_type},
         **{"drop_unknown_edges": drop_unknown_edges, "keep_unknown_edges": keep_unknown_edges, "bipartite": bipartite},
+        same=same,
     )
     check_types(asked.types)
     try:
@@ -136,7 +142,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     elif not label_given and labels is None:
         raise InputError("label must name the column of the nodes table that tells the rare nodes; got None.")
     names = asked.names
-    found, rows, apart = _gather(nodes, edges, labels, asked, schema)
+    found, rows, apart, same = _gather(nodes, edges, labels, asked, schema)
     if labels is not None:
         found, names["label"] = with_labels(found, to_frame(labels, "labels"), names["id"], names["label"], rows)
     frame = found.frame
@@ -154,7 +160,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     known = _read_labels(frame, names["label"], asked.rare, schema)
     if schema is None:
         plan = learn_schema(found, rows, known, replace(asked, names=names), from_edges=nodes is None)
-        plan["nodes"]["apart"] = apart
+        plan["nodes"] |= {"apart": apart, "same": list(same)}
     else:
         plan = {**schema, "read": {}}
     return _build(found, rows, known, plan, asked)
@@ -162,8 +168,8 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
 
 def _gather(
     nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str, Any] | None
-) -> tuple[NodeRows, EdgeRows, dict[str, str]]:
-    """All nodes and all edges, and which ends name a kind of their own."""
+) -> tuple[NodeRows, EdgeRows, dict[str, str], Sequence[str]]:
+    """All nodes and all edges, which ends name a kind of their own, and by which columns nodes are joined."""
     if nodes is None and labels is None and _wants_nodes(schema):
         raise InputError(
             "there is no table of nodes; a single table is read as the edges. Give the nodes before the edges, or with labels "
@@ -185,10 +191,27 @@ def _gather(
     elif labels is not None:
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
+    same = _same(found, edges, asked)
+    if found is not None and same:
+        edges = with_same(edges, found, same, at_fit["edges"].get("tables", ()))
     known = at_fit["edges"].get("tables", ())
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
-    found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema))
-    return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart
+    found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema), same)
+    return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart, same
+
+
+def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Asked) -> Sequence[str]:
+    """The columns of the nodes by which they are joined: as asked, else those that plainly name shared things."""
+    if asked.same is not None:
+        if asked.same:
+            check_same(found, asked.same, asked.names["weight"], asked.edge_type)
+        return asked.same
+    several = asked.edge_type or asked.names["weight"] or asked.node_type
+    if found is None or found.type is not None or several or asked.bipartite is False:
+        return ()
+    roles = [asked.names["label"], asked.names["time"]]
+    ends = [name for frame in edges.values() for name in frame.columns]
+    return find_same(found, roles, asked.types, ends)
 
 
 def _wants_nodes(schema: Mapping[str, Any] | None) -> bool:
@@ -222,6 +245,8 @@ def _build(found: NodeRows, rows: EdgeRows, labels: Labels, plan: dict[str, Any]
         raise InputError("nodes must have at least one attribute column that can be used where there are no edges.")
     edge_list, of_edges = _build_edges(found, rows, plan, asked)
     warn_of_values(counts, of_edges)
+    if joined := count_same(rows, plan.get("nodes", {}).get("same", ())):
+        edge_list.counts["same"] = joined
     if "read" not in plan:  # just learned
         seen = profile_tables(x, plan, edge_list.table, described=described)
         plan = {**plan, "seen": {**seen, "rows": described}}

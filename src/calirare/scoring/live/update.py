@@ -16,7 +16,8 @@ from calirare.data.tables.gathering.apart import keep_apart, kind_name, with_kin
 from calirare.data.tables.gathering.ids import check_ids, id_array, text_ids
 from calirare.data.tables.gathering.outside import add_outside
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
-from calirare.data.tables.gathering.tables import codes_as_at_fit, gather_edges, gather_nodes, nodes_of_edges
+from calirare.data.tables.gathering.same import with_same
+from calirare.data.tables.gathering.tables import codes_as_at_fit, frames_of, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.edge_columns import apply_edge_columns
 from calirare.data.tables.schema.edges import edge_weights
@@ -95,6 +96,7 @@ def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> U
 
 
 def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Update:
+    edges = _with_same(graph, known, schema, nodes, edges)
     as_they_came = None if edges is None else _edge_rows(edges, schema)
     rows = None if as_they_came is None else with_kinds(as_they_came, schema.get("nodes", {}).get("apart", {}))
     found = _node_rows(nodes, rows, known, schema)
@@ -116,6 +118,34 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     table, weight = _table(graph, rows, ends, schema)
     pairs, added = _merged(ends, weight)
     return Update(place, id_array(ids), x, num_nodes, table, pairs, added, codes, type_names, num_asked)
+
+
+def _with_same(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Any:
+    """The tables of edges, and those of columns of the nodes that name shared things, without edges that are there already."""
+    same = schema.get("nodes", {}).get("same", ())
+    if nodes is None or not same:
+        return edges
+    said = schema["edges"].get("tables", ())
+    found = gather_nodes(nodes, schema["id"], None, (), [table[end] for table in said for end in ("source", "target")])
+    columns = [column["name"] for column in schema["edges"].get("columns", ())]
+    none = {
+        table["name"]: dict.fromkeys((table["source"], table["target"], *columns), ()) for table in said[: -len(same)]
+    }
+    tables = with_same(frames_of(none if edges is None else edges, "edges"), found, same, said)
+    for column in same:
+        name = kind_name(column)
+        if name in tables:
+            tables[name] = tables[name].filter(~_are_joined(graph, known, tables[name], name))
+    return tables
+
+
+def _are_joined(graph: RareGraph, known: NodeNames, edges: pl.DataFrame, kind: str) -> pl.Series:
+    """Whether nodes are joined to things of a kind already."""
+    source, target = edges.get_columns()
+    ends = known.places(text_ids(source).to_list()), known.places(f"{kind} {name}" for name in target.to_list())
+    there = (ends[0] >= 0) & (ends[1] >= 0)
+    keys = graph.edge_index[0] * graph.num_nodes + graph.edge_index[1] if there.any() else np.empty(0, dtype=np.int64)
+    return pl.Series(there & np.isin(ends[0] * graph.num_nodes + ends[1], keys), dtype=pl.Boolean)
 
 
 def _edge_rows(edges: Any, schema: Mapping[str, Any]) -> EdgeRows:

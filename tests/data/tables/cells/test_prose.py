@@ -118,7 +118,8 @@ def test_names_of_people_are_not_read_even_where_few_names_are_common():
     assert read(nodes().rename({"note": "last_name"}).with_columns(last_name=pl.Series(few))).num_words == 0
     assert read(nodes(note=few)).num_words == 4
     mails = [f"{one}@{RNG.choice(['post.org', 'mail.net', 'box.io'])}" for one in some(NAMES)[:300]]
-    assert has_common_words(pl.Series(mails)) and read(nodes(note=mails)).num_words == 0
+    found = read(nodes(note=mails)).feature_names
+    assert has_common_words(pl.Series(mails)) and not any(name.lower() in "".join(found).lower() for name in NAMES)
 
 
 def edge_texts(count: int = 1_500) -> pl.DataFrame:

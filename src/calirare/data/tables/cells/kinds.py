@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
+from calirare.data.tables.cells.addresses import form_of
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.number_text import are_pairs, points_may_group
@@ -46,13 +47,7 @@ _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",
     re.IGNORECASE,
 )
-"""Names of people are not read, even if their words repeat. Nor are mail addresses, which contain them."""
-_MAIL = r"^[^\s@]+@[^\s@]+$"
-_HOST = (
-    r"(?i)^(\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?|[\da-f]{2}([:-][\da-f]{2}){5}|[\da-f]{4}(\.[\da-f]{4}){2}|"
-    r"(([\da-f]{1,4}:){7}[\da-f]{1,4}|[\da-f:]*::[\da-f:.]*)(%\w+|/\d+)?)$"
-)
-"""Matches addresses of the internet, old and new, and of network cards."""
+"""Names of people are not read, even if their words repeat."""
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when|"
@@ -71,7 +66,7 @@ class Kind:
     Args:
         name: `"number"`, `"time"`, `"category"`, `"text"` or `"ignore"`.
         reason: Why it is ignored.
-        style: How its text is to be read (see `calirare.data.tables.cells.text`).
+        style: How its text is to be read (see `calirare.data.tables.cells.text`); of addresses their `"form"`.
         unit: Of a time that came as numbers, or of numbers if they are one: so many seconds.
     """
 
@@ -149,8 +144,8 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if not words.len():
         return Kind("ignore", EMPTY)
     distinct = words.n_unique()
-    if distinct > most_categories and words.str.contains(_HOST).all():
-        return Kind("ignore", f"{distinct} different addresses of hosts")
+    if distinct > most_categories and (form := form_of(words)):
+        return Kind("text", style={"form": form})
     if distinct > most_categories and is_list(words):
         return Kind("text")
     if distinct > most_categories and 2 * distinct > words.len():
@@ -159,9 +154,7 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
             return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
         if are_pairs(words):
             return Kind("ignore", f"two numbers in each cell, such as {words[0]!r}: give each a column of its own")
-        if 2 * words.str.contains(_MAIL).sum() > words.len():
-            return Kind("ignore", f"{distinct} different addresses of mail")
-        if not _PERSON.search(column.name) and has_common_words(words):
+        if not is_of_people(column.name) and has_common_words(words):
             return Kind("text")
         return Kind("ignore", f"{distinct} different words: an identifier or names")
     longest = int(words.str.len_chars().to_numpy().max())
@@ -199,6 +192,24 @@ def named_as_codes(name: str) -> bool:
     ['dst_port', 'Branch', 'dstPort']
     """
     return _CODES.search(name) is not None
+
+
+def is_of_people(name: str) -> bool:
+    """Whether a column is called as names of people are.
+
+    >>> is_of_people("last_name"), is_of_people("product_name")
+    (True, False)
+    """
+    return _PERSON.search(name) is not None
+
+
+def named_as_id(name: str) -> bool:
+    """Whether a column is called as ids and codes of things are.
+
+    >>> named_as_id("device_id"), named_as_id("cardId"), named_as_id("town")
+    (True, True, False)
+    """
+    return any(pattern.search(name) for pattern in (_NAMED, _ID_NAME, _CAMEL_ID))
 
 
 def _unit_of_time(column: pl.Series) -> float | None:

@@ -7,12 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.tables.cells.addresses import parts_of
 from calirare.data.tables.libraries import pl
 
 NO_COMMON_WORDS = "texts without words that come again"
 """The reason given for a column of texts that is not used."""
 MOST_WORDS = 2_000
 """Most words of one column; the most frequent are kept."""
+MOST_PARTS = 100
+"""Most parts of one column of addresses."""
 _FEWEST_TEXTS = 5
 """A word must occur in this many texts to be known."""
 _COMMON = 0.01
@@ -62,8 +65,10 @@ def is_list(texts: pl.Series) -> bool:
     return bool(counts[counts >= _FEWEST_TEXTS].sum() >= _COME_AGAIN * counts.sum())
 
 
-def learn_words(texts: pl.Series) -> list[str]:
+def learn_words(texts: pl.Series, form: str = "") -> list[str]:
     """The words of a column of nodes, in order of the alphabet: those of some texts, but of no more than half of them.
+
+    Addresses of a `form` have parts for words (`calirare.data.tables.cells.addresses`).
 
     >>> import polars as pl
     >>> learn_words(pl.Series(["the red car", "The blue car"] * 5 + ["the end"] * 4 + [None]))
@@ -71,10 +76,10 @@ def learn_words(texts: pl.Series) -> list[str]:
     """
     known = texts.drop_nulls()
     some = known.gather_every(max(1, known.len() // _MOST_READ))
-    return sorted(_usual_words(_words(some))[:MOST_WORDS])
+    return sorted(_usual_words(_words(some, form))[: MOST_PARTS if form else MOST_WORDS])
 
 
-def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, most: int) -> list[str]:
+def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, most: int, form: str = "") -> list[str]:
     """The words of a column of edges, in order of the alphabet: those by whose share in their texts nodes differ most.
 
     Of a node with n texts of which k have a word, k(k − 1)/n(n − 1) tells its share squared without what chance adds. Of
@@ -86,7 +91,7 @@ def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, mos
     ['crypto', 'rent']
     """
     step = max(1, texts.len() // _MOST_READ)
-    words = _words(texts.gather_every(step))
+    words = _words(texts.gather_every(step), form)
     ends = [end.gather_every(step).cast(pl.String).alias("node") for end in (source, target)]
     rows = pl.concat([pl.DataFrame([words.alias("word"), end]) for end in ends]).drop_nulls()
     usual = _usual_words(words.drop_nulls())[:MOST_WORDS]
@@ -100,7 +105,7 @@ def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, mos
     return sorted(chosen["word"].head(most).to_list())
 
 
-def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
+def find_words(texts: pl.Series, words: Sequence[str], form: str = "") -> sp.csr_array:
     """`(N, F)` float32: of each text the known words it has, all of equal size; together they have length one.
 
     >>> import polars as pl
@@ -111,7 +116,9 @@ def find_words(texts: pl.Series, words: Sequence[str]) -> sp.csr_array:
     """
     known, blocks = pl.Enum(list(words)), []
     for start in range(0, texts.len(), _AT_ONCE):
-        lists = _words(texts.slice(start, _AT_ONCE)).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()
+        lists = (
+            _words(texts.slice(start, _AT_ONCE), form).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()
+        )
         counts = lists.list.len().fill_null(0).to_numpy()
         codes = lists.explode().drop_nulls().to_physical().to_numpy()
         sizes = np.repeat(1.0 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
@@ -127,8 +134,10 @@ def _usual_words(lists: pl.Series, fewest: float = _FEWEST_TEXTS, most: float = 
     return list(counts.sort(["texts", "word"], descending=[True, False])["word"])
 
 
-def _words(texts: pl.Series) -> pl.Series:
+def _words(texts: pl.Series, form: str = "") -> pl.Series:
     """Each text's different words, in small letters."""
+    if form:
+        return parts_of(texts, form)
     small = texts.str.to_lowercase()
     words = small.str.extract_all(_WORD)
     if small.str.contains(_PAIR).any():

@@ -32,7 +32,12 @@ Apart = dict[str, str]
 
 
 def keep_apart(
-    found: NodeRows | None, rows: EdgeRows, id: str, bipartite: bool | None, at_fit: Mapping[str, str] | None
+    found: NodeRows | None,
+    rows: EdgeRows,
+    id: str,
+    bipartite: bool | None,
+    at_fit: Mapping[str, str] | None,
+    same: Sequence[str] = (),
 ) -> tuple[NodeRows, EdgeRows, Apart]:
     """Nodes and edges with the ids of every kind apart, and which ends are.
 
@@ -42,8 +47,10 @@ def keep_apart(
         id: Name of the id column, where the nodes come from the edges.
         bipartite: True: the ends are of two kinds; None: where that is plain to see.
         at_fit: Which ends were apart at fit; None: nothing was fitted yet.
+        same: Ends that are columns of the nodes (`calirare.data.tables.gathering.same`), and so are apart.
     """
     apart = dict(at_fit) if at_fit is not None else {} if bipartite is False else _decide(found, rows, bipartite)
+    apart |= {plain_name(column): kind_name(column) for column in same}
     if not apart:
         return found or nodes_of_edges(rows, id), rows, {}
     ends = {end: _prefixed(rows, end, apart) for end in ("source", "target")}

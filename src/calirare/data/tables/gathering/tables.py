@@ -73,8 +73,9 @@ def if_nothing_joins(schema: Mapping[str, Any] | None) -> str:
 
 
 def without_edges(schema: Mapping[str, Any]) -> bool:
-    """Whether the tables of the fit held no edges at all."""
-    return bool((schema.get("read") or {}).get("edges", {}).get("rows", 1) == 0)
+    """Whether no table of edges was given at the fit; columns of the nodes may join them all the same."""
+    read = (schema.get("read") or {}).get("edges", {})
+    return bool(read.get("rows", 1) == read.get("same", 0))
 
 
 def _is_table(table: Any) -> bool:
@@ -102,7 +103,7 @@ def gather_nodes(
     frames = [frame.rename({column: ids[0]}) for column, (_, frame) in zip(ids, tables, strict=True)]
     frames = same_types(frames)
     codes = np.repeat(np.arange(len(tables)), [frame.height for frame in frames])
-    names = _match_names([name for name, _ in tables], list(at_fit))
+    names = match_names([name for name, _ in tables], list(at_fit))
     return NodeRows(pl.concat(frames, how="diagonal"), ids[0], codes, tuple(names), tuple(ids))
 
 
@@ -156,7 +157,7 @@ def gather_edges(
     tables = list(frames_of(edges, "edges").items())
     if len(tables) > 1 and edge_type is not None:
         raise InputError("edge_type must be left out where each edges table is a type of its own.")
-    names = _match_names([name for name, _ in tables], [table["name"] for table in at_fit])
+    names = match_names([name for name, _ in tables], [table["name"] for table in at_fit])
     known = {table["name"]: table for table in at_fit}
     rest, ends, said = [], [], []
     for name, (_, frame) in zip(names, tables, strict=True):
@@ -198,7 +199,7 @@ def count_copies(rows: EdgeRows) -> int:
     return rows.source.len() - pl.concat([ends, others], how="horizontal").n_unique()
 
 
-def _match_names(names: list[str], at_fit: list[str]) -> list[str]:
+def match_names(names: list[str], at_fit: list[str]) -> list[str]:
     """Names of the fit for tables that are called otherwise now, where their number is the same."""
     return at_fit if len(names) == len(at_fit) and not set(names) & set(at_fit) else names
 

@@ -25,6 +25,7 @@ class Asked:
     drop_unknown: bool
     keep_unknown: bool
     bipartite: bool | None
+    same: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, **said: Any) -> Asked:
@@ -34,7 +35,10 @@ class Asked:
         drop, keep = (bool(said.get(f"{what}_unknown_edges")) for what in ("drop", "keep"))
         if drop and keep:
             raise InputError("edges to unknown nodes can be kept or dropped, not both; say one of them.")
-        types = dict(said.get("types") or {})
+        types, same = dict(said.get("types") or {}), said.get("same")
+        if isinstance(same, str):
+            same = [same]
+        kinds["same"] = None if same is None else tuple(same)
         return cls(names=names, rare=said.get("rare"), types=types, drop_unknown=drop, keep_unknown=keep, **kinds)
 
     def ends_apart(self, schema: Mapping[str, Any] | None) -> dict[str, str] | None:
@@ -52,6 +56,7 @@ class Asked:
             directed=fit.directed if self.directed is None else self.directed,
             edge_type=fit.edge_type if self.edge_type is None else self.edge_type,
             node_type=fit.node_type if self.node_type is None else self.node_type,
+            same=fit.same,
             drop_unknown=self.drop_unknown or (fit.drop_unknown and not self.keep_unknown),
             keep_unknown=self.keep_unknown or (fit.keep_unknown and not self.drop_unknown),
         )
@@ -84,6 +89,7 @@ def arguments_of(schema: Mapping[str, Any]) -> dict[str, Any]:
         "keep_unknown_edges": bool(edges.get("keep_unknown")),
         "node_type": nodes.get("type"),
         "time": edges.get("time") or nodes.get("time"),
+        "same": list(nodes.get("same", ())),
         "types": _kinds(schema["columns"], "type") | _kinds(edges.get("columns", ()), "kind"),
     }
 

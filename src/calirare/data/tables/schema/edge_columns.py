@@ -5,7 +5,7 @@ In a schema each is `{"name", "kind"}` with
     number      "text": how it is written, where it is text
     time        "text", and "unit": the seconds in one of its units, where it came as numbers
     category    "categories", and "rare": names too rare for one (of earlier versions: how many)
-    text        "categories": the words
+    text        "categories": the words, and of addresses "form"
     ignore      "reason"
 """
 
@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.edge_table import MISSING, MOST_EDGE_WORDS, EdgeColumn
+from calirare.data.tables.cells.addresses import HOST, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import (
     MAX_RARE_NAMES,
     commonest,
@@ -59,15 +60,15 @@ def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows, found: Kind) -
             found = Kind("ignore", LEFT_OUT)
         elif found.name != kind:
             found = Kind(kind, style=found.style, unit=found.unit)
-    words = (
-        learn_edge_words(to_texts(column), rows.source, rows.target, MOST_EDGE_WORDS) if found.name == "text" else []
-    )
+    words, form = [], found.style.get("form", "")
+    if found.name == "text":
+        words = learn_edge_words(to_texts(column), rows.source, rows.target, MOST_EDGE_WORDS, form)
     if found.name == "text" and not words:
-        found = Kind("ignore", NO_COMMON_WORDS)
+        found = Kind("ignore", NOT_SHARED.get(form, NO_COMMON_WORDS))
     if found.name == "ignore":
         return {"name": name, "kind": "ignore", "reason": found.reason}
     if found.name == "text":
-        return {"name": name, "kind": "text", "categories": words}
+        return {"name": name, "kind": "text", "categories": words} | ({"form": form} if form else {})
     learned: dict[str, Any] = {"name": name, "kind": found.name}
     if found.name == "category":
         names = commonest(column)
@@ -105,7 +106,7 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
         return EdgeColumn(name, "time", to_seconds(series, column.get("text"), unit, counts["infinite"]))
     names = column["categories"]
     if kind == "text":
-        return EdgeColumn(name, "text", _bits_of_words(to_texts(series), names), tuple(names))
+        return EdgeColumn(name, "text", _bits_of_words(to_texts(series), names, column.get("form", "")), tuple(names))
     text = to_categories(series)
     codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
     for word, number in count_rare(text.filter(codes.is_null() & text.is_not_null()), column.get("rare")).items():
@@ -114,9 +115,9 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     return EdgeColumn(name, "category", values, tuple(names))
 
 
-def _bits_of_words(texts: pl.Series, words: Sequence[str]) -> np.ndarray:
+def _bits_of_words(texts: pl.Series, words: Sequence[str], form: str) -> np.ndarray:
     """The words of each text as bits of one number, as `EdgeColumn` keeps them."""
-    found = find_words(texts, words)
+    found = find_words(texts, words, form)
     found.data[:] = 1.0
     return np.where(texts.is_null().to_numpy(), np.nan, found.astype(np.float64) @ 2.0 ** np.arange(len(words)))
 
@@ -131,6 +132,7 @@ def check_edge_columns(columns: Any) -> bool:
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
             good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
             good &= column["kind"] == "category" or len(names) <= MOST_EDGE_WORDS
+            good &= column.get("form", MAIL) in (MAIL, HOST)
         elif column["kind"] == "time":
             good &= 0 < float(column.get("unit", 1.0)) < float("inf")
     return bool(good) and len({column["name"] for column in columns}) == len(columns)

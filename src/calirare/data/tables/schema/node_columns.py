@@ -15,7 +15,8 @@ A schema is a dict that JSON can hold:
                 numeric:      "median" (fills gaps), "mean", "scale", "indicator" (a column that says where gaps were),
                               "text" (how it is written, where it is text), "days" (of a date: counted since 1970)
                 categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
-                text:         "words" (one column each, behind those of all other attributes), "indicator"
+                text:         "words" (one column each, behind those of all other attributes), "indicator", "form" (of
+                              addresses, whose parts are the words)
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.schema.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR
@@ -34,6 +35,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from calirare.data.feature_places import HAS
+from calirare.data.tables.cells.addresses import HOST, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
 from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, learn_words
@@ -72,7 +74,7 @@ def _learn(column: pl.Series, wanted: str | None, found: Kind) -> dict[str, Any]
     if wanted == "categorical" or (wanted is None and found.name == "category"):
         learned = _learn_categorical(column)
     elif wanted == "text" or (wanted is None and found.name == "text"):
-        learned = _learn_text(column)
+        learned = _learn_text(column, found.style.get("form", ""))
     else:
         learned = _learn_numeric(column, found)
     return {**learned, "identifier": found.reason} if found.name == "ignore" else learned  # kept against advice
@@ -137,12 +139,13 @@ def _learn_categorical(column: pl.Series) -> dict[str, Any]:
     }
 
 
-def _learn_text(column: pl.Series) -> dict[str, Any]:
+def _learn_text(column: pl.Series, form: str) -> dict[str, Any]:
     texts = to_texts(column)
-    words = learn_words(texts)
+    words = learn_words(texts, form)
     if not words:
-        return _ignore(column, NO_COMMON_WORDS)
-    return {"name": column.name, "type": "text", "words": words, "indicator": bool(texts.null_count())}
+        return _ignore(column, NOT_SHARED.get(form, NO_COMMON_WORDS))
+    learned = {"name": column.name, "type": "text", "words": words, "indicator": bool(texts.null_count())}
+    return {**learned, "form": form} if form else learned
 
 
 def scaled_otherwise(at_fit: Mapping[str, Any], now: Mapping[str, Any], by: float = 0.0) -> str | None:
@@ -203,6 +206,7 @@ def check_schema(schema: Any) -> None:
                 good &= (
                     all(isinstance(word, str) for word in column["words"])
                     and len(set(column["words"])) == len(column["words"]) > 0
+                    and column.get("form", MAIL) in (MAIL, HOST)
                 )
             if column["type"] != "ignore":
                 good &= isinstance(column["indicator"], bool)

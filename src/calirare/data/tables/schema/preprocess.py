@@ -138,7 +138,7 @@ def _text(
     series: pl.Series, column: Mapping[str, Any], _: dict[str, dict[str, int]]
 ) -> tuple[sp.csr_array, np.ndarray]:
     text = to_texts(series)
-    return find_words(text, column["words"]), text.is_null().to_numpy()
+    return find_words(text, column["words"], column.get("form", "")), text.is_null().to_numpy()
 
 
 _READ: dict[str, Callable[..., tuple[Any, np.ndarray]]] = {

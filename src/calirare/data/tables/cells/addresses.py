@@ -1,0 +1,68 @@
+"""Addresses of mail and of hosts, by what many of them share: a domain, a network. An address itself names one person or machine."""
+
+from __future__ import annotations
+
+from calirare.data.tables.libraries import pl
+
+MAIL, HOST = "mail", "host"
+NOT_SHARED = {
+    MAIL: "addresses of mail without a domain that comes again",
+    HOST: "addresses of hosts without a common network",
+}
+"""The reason given for a column that is not used."""
+_IS_MAIL = r"^[^\s@]+@[^\s@]+$"
+_OLD, _NEW, _CARD = (
+    r"^\d{1,3}(\.\d{1,3}){3}(:\d+|/\d+)?$",
+    r"^(([\da-f]{1,4}:){7}[\da-f]{1,4}|[\da-f:]*::[\da-f:.]*)(%\w+|/\d+)?$",
+    r"^[\da-f]{2}([:-][\da-f]{2}){5}$|^[\da-f]{4}(\.[\da-f]{4}){2}$",
+)
+"""Match addresses of the internet, old and new, and of network cards."""
+_MANY_DIGITS = 4
+
+
+def form_of(known: pl.Series) -> str:
+    """`"host"` where texts are all addresses of hosts, `"mail"` where most are of mail, else empty.
+
+    >>> import polars as pl
+    >>> [form_of(pl.Series([one])) for one in ("10.0.0.7", "2001:db8::7", "00:1A:2B:3C:4D:5E", "ann@example.org", "Ann")]
+    ['host', 'host', 'host', 'mail', '']
+    """
+    if known.str.to_lowercase().str.contains(f"{_OLD}|{_NEW}|{_CARD}").all():
+        return HOST
+    return MAIL if 2 * known.str.contains(_IS_MAIL).sum() > known.len() else ""
+
+
+def parts_of(texts: pl.Series, form: str) -> pl.Series:
+    """Each address's parts that others may have too; the name before the @ is told by how many digits it has.
+
+    >>> import polars as pl
+    >>> parts_of(pl.Series(["Ann.1984@mail.example.org"]), MAIL).to_list()
+    [['@mail.example.org', '.org', 'a digit', '4 digits']]
+    >>> parts_of(pl.Series(["10.1.2.3:80", "2001:db8:0:1::7", "00-1A-2B-3C-4D-5E", "?"]), HOST).to_list()
+    [['10.*', '10.1.*', '10.1.2.*'], ['2001:*', '2001:db8:*', '2001:db8:0:*'], ['00:1a:2b:*'], []]
+    """
+    text = pl.col("text")
+    parts = _parts_of_mail(text) if form == MAIL else _parts_of_hosts(text)
+    small = texts.str.to_lowercase().str.strip_chars().to_frame("text")
+    return small.select(pl.concat_list(parts).list.drop_nulls().list.unique(maintain_order=True)).to_series()
+
+
+def _parts_of_mail(text: pl.Expr) -> list[pl.Expr]:
+    address = pl.when(text.str.contains(_IS_MAIL)).then(text)
+    digits = address.str.extract(r"^([^@]+)").str.count_matches(r"\d")
+    return [
+        address.str.extract(r"(@[^@]+)$"),
+        address.str.extract(r"(\.[^.@]+)$"),
+        pl.when(digits > 0).then(pl.lit("a digit")),
+        pl.when(digits >= _MANY_DIGITS).then(pl.lit(f"{_MANY_DIGITS} digits")),
+    ]
+
+
+def _parts_of_hosts(text: pl.Expr) -> list[pl.Expr]:
+    old, new, card = (pl.when(text.str.contains(form)).then(text) for form in (_OLD, _NEW, _CARD))
+    bare = card.str.replace_all(r"[^\da-f]", "")
+    return [
+        *(old.str.extract(rf"^((\d+\.){{{count}}})") + "*" for count in (1, 2, 3)),
+        *(new.str.extract(rf"^(([\da-f]+:){{{count}}})") + "*" for count in (1, 2, 3)),
+        pl.concat_str([bare.str.slice(place, 2) for place in (0, 2, 4)], separator=":") + ":*",
+    ]

@@ -101,34 +101,40 @@ def judge(table: str, column: str, rare: str, rows: pl.DataFrame, detector: str,
     truth, known = (rows[column] == rare).fill_null(False).to_numpy(), rows[column].is_not_null().to_numpy()
     train = known & (rng.random(len(truth)) < LABELLED)
     test = known & ~train
-    others = [name for name in rows.columns[1:] if name != column]
-    if not others or truth[train].sum() < FEWEST_LABELS or truth[test].sum() < 5:
+    if rows.width < 3 or truth[train].sum() < FEWEST_LABELS or truth[test].sum() < 5:
         return None
-    ids = pl.Series("row_id", [f"r{k}" for k in range(len(truth))])
-    order = np.argsort(rows[others[rng.integers(len(others))]].fill_null("").to_numpy(), kind="stable")
-    drawn = rng.integers(0, len(truth), (2, len(truth) // 2))
-    pairs = np.hstack([[order[:-1], order[1:]], [order[:-2], order[2:]], drawn])
-    label = pl.when(pl.Series(train)).then(pl.col(column)).otherwise(None)
-    nodes = rows.select(ids, *rows.columns[1:]).with_columns(label.alias(column))
     try:
-        graph = cr.read_tables(
-            nodes, {"source": ids[pairs[0]], "target": ids[pairs[1]]}, label=column, rare=rare, id="row_id"
-        )
+        graph = cr.read_tables(*tables_of(rows, column, train, rng), label=column, rare=rare, id="row_id")
         clf = cr.RareCategoryClassifier(detector, seed=seed, device="cpu").fit(graph)
     except cr.errors.CalirareError as error:
         print(f"{table}, {column} = {rare}: {error}", flush=True)
         return None
-    y, p = truth[test], clf.predict_proba(graph)[test, 1]
-    sets = clf.predict_set(graph)[test]
+    mine = np.flatnonzero(test)  # behind these nodes stand those that several share
+    y, p = truth[test], clf.predict_proba(graph)[mine, 1]
+    sets = clf.predict_set(graph)[mine]
     return {
         "table": table, "column": column, "rare": rare, "rows": len(truth), "rare_labels": int(truth[train].sum()),
         **said_and_came(clf, y, p),
         **{f"auto {name}": value for name, value in measures(y, p).items()},
-        **{f"forest {name}": value for name, value in measures(y, plain_forest(graph, truth, train)[test]).items()},
+        **{f"forest {name}": value for name, value in measures(y, plain_forest(graph, truth, train)[mine]).items()},
         "base nll": log_loss(y, np.full(len(y), truth[train].mean())),
         "rare held by sets": sets[y, 1].mean(), "others held by sets": sets[~y, 0].mean(),
         "no skill": not clf.skill().shown,
     }  # fmt: skip
+
+
+def tables_of(
+    rows: pl.DataFrame, column: str, labelled: np.ndarray, rng: np.random.Generator
+) -> tuple[pl.DataFrame, dict[str, pl.Series]]:
+    """Nodes with the labels that are to be known, and made-up edges."""
+    others = [name for name in rows.columns[1:] if name != column]
+    ids = pl.Series("row_id", [f"r{k}" for k in range(rows.height)])
+    order = np.argsort(rows[others[rng.integers(len(others))]].fill_null("").to_numpy(), kind="stable")
+    drawn = rng.integers(0, rows.height, (2, rows.height // 2))
+    pairs = np.hstack([[order[:-1], order[1:]], [order[:-2], order[2:]], drawn])
+    label = pl.when(pl.Series(labelled)).then(pl.col(column)).otherwise(None)
+    nodes = rows.select(ids, *rows.columns[1:]).with_columns(label.alias(column))
+    return nodes, {"source": ids[pairs[0]], "target": ids[pairs[1]]}
 
 
 def said_and_came(clf: cr.RareCategoryClassifier, y: np.ndarray, p: np.ndarray) -> dict[str, Any]:
@@ -148,6 +154,7 @@ def measures(y: np.ndarray, p: np.ndarray) -> dict[str, float]:
 def plain_forest(graph: cr.RareGraph, truth: np.ndarray, train: np.ndarray) -> np.ndarray:
     """P(rare) of every row by ten lines of scikit-learn."""
     own = np.asarray(graph.x.todense() if hasattr(graph.x, "todense") else graph.x)
+    train = np.flatnonzero(train)
     around = graph.adjacency() @ own / np.maximum(graph.degree, 1)[:, None]
     columns = np.hstack([own, around])
     folds = min(5, int(truth[train].sum()))

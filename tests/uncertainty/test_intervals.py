@@ -234,3 +234,24 @@ def test_what_was_drawn_to_the_base_rate_or_moved_is_asked_as_it_was_before():
     interval, want = found.interval(said), plain.interval(p)
     np.testing.assert_allclose(interval.upper, np.maximum(want.upper, said), rtol=1e-5)
     assert (interval.lower <= said).all()
+
+
+def test_rows_of_one_patient_say_less_than_as_many_patients():
+    """A hundred patients of four rows each, alike in all: the share over a population that is known."""
+    everybody = np.random.default_rng(9).normal(-1, 1, 4_000)
+    held = {"together": 0, "each alone": 0}
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        u, patient = rng.normal(-1, 1, 100), np.repeat(np.arange(100), 4)
+        y = (rng.random(100) < expit(u))[patient]
+        for name, groups in (("together", patient), ("each alone", None)):
+            draws = draws_of(expit(u)[patient], y, groups=groups, seed=seed)
+            lower, upper = np.quantile(draws.probabilities(everybody).mean(axis=1), [0.05, 0.95])
+            held[name] += lower <= expit(everybody).mean() <= upper
+    assert 82 <= held["together"] <= 97 and held["each alone"] < 75
+
+
+def test_labels_that_stand_alone_count_as_they_did():
+    p, y, _, _ = world(np.random.default_rng(3), 300)
+    alone, told = draws_of(p, y), draws_of(p, y, groups=np.arange(300))
+    np.testing.assert_array_equal(told.parameters, alone.parameters)

@@ -30,7 +30,7 @@ from calirare.estimator.fitted import Fitted
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import PRIORS, Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
-from calirare.features.copies import find_copies
+from calirare.features.together import find_groups
 from calirare.uncertainty.skill import measure_skill
 
 
@@ -176,7 +176,7 @@ class Fitting(Fitted):
 
     def _labelled(self, graph: RareGraph, nodes: np.ndarray, y: np.ndarray) -> LabelledNodes:
         weights = node_weights(y, graph.num_classes, self.class_costs)
-        return LabelledNodes(nodes, y, weights, graph.num_classes, find_copies(graph, nodes))
+        return LabelledNodes(nodes, y, weights, graph.num_classes, find_groups(graph, nodes))
 
     def _evidence(
         self, method: Method, trained: TrainedDetector, read: ReadLabels

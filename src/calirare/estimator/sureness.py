@@ -51,6 +51,7 @@ class Sureness(Explanations):
             seed=self._seed(),
             undo=None if calibrator is None else Drawn(*calibrator.drawn_of_class(self.rare_class_)),
             degree=self.state_.degree,
+            groups=self.state_.labels.groups,
         )
 
     def predict_set(self, graph: RareGraph, coverage: float = 0.9) -> np.ndarray:

@@ -29,6 +29,9 @@ s (1 − s)/n, the scores leave E p (1 − p)/n: how many rare labels came by lu
 prediction does not count, 1 − e of a label, counts without its score: a Beta of (1 − e) n labels, and the two are weighed by how
 sure each is. Where the share was counted on other labels it is drawn by their Beta, and where the user gave it, it is kept.
 
+Labels that were left out together (copies, rows of one patient) may be rare together, and say less than as many others. Each then
+counts as `independent_share` says, by how alike those of one group are beyond their scores.
+
 The map is one for nodes of every degree. How far those of a degree may lie from it, well or poorly labelled as they are, is
 drawn beside it (`calirare.uncertainty.by_degree`), and the interval of a node whose degree is given holds that too.
 `python benchmarks/interval_coverage.py` counts how often the interval holds the true share, and how far the scores lie apart.
@@ -46,7 +49,7 @@ from scipy.special import expit
 from calirare.data.checks import check_share
 from calirare.uncertainty.by_degree import degree_group, draw_effects
 from calirare.uncertainty.calibration_maps import CalibrationDraws, Drawn
-from calirare.uncertainty.left_out import check_left_out
+from calirare.uncertainty.left_out import check_left_out, independent_share
 from calirare.uncertainty.posterior import at_share, bent_line, draw_posterior, draw_shares, finite_logit
 
 _BENDS_BELOW = (0.2, 0.5, 0.8, 0.9, 0.95, 0.98)
@@ -70,6 +73,7 @@ def calibration_draws(
     seed: int = 0,
     undo: Drawn | None = None,
     degree: Any = None,
+    groups: Any = None,
 ) -> CalibrationDraws:
     """The calibration maps that the labelled nodes leave open; see the top of this module.
 
@@ -82,6 +86,7 @@ def calibration_draws(
         seed: Of the draws.
         undo: What was done to the probabilities after their calibration; default: nothing.
         degree: `(n,)` how many neighbours each of them has; without it the interval does not know of degrees.
+        groups: `(n,)` numbers of those that were left out together; default: each label stands alone.
 
     >>> rng = np.random.default_rng(0)
     >>> p = rng.random(4_000); y = rng.random(4_000) < p
@@ -93,6 +98,7 @@ def calibration_draws(
     p, rare = check_left_out(left_out_probability, y_rare)
     check_share(rare_share, "rare_share")
     rng, undo = np.random.default_rng(seed), undo or Drawn()
+    counts = 1.0 if groups is None else independent_share(p, rare, np.asarray(groups))
     scores = undo.scores(p)
     score, target, count = _counted(scores, rare)
     weight = count * np.where(target == 1, rare_share / rare.sum(), (1 - rare_share) / (~rare).sum())
@@ -104,15 +110,16 @@ def calibration_draws(
     z, bends, num_rare = (score - centre) / scale, (knots - centre) / scale, int(rare.sum())
     features = bent_line(np.append(z, np.repeat((top - centre) / scale, 2)), bends)
     answers = np.append(target, [1.0, 0.0])
-    evidence = np.append(count * evidence_of_a_label(num_rare), [_HALF_A_LABEL, _HALF_A_LABEL])
+    each = counts * evidence_of_a_label(num_rare)
+    evidence = np.append(count * each, [_HALF_A_LABEL, _HALF_A_LABEL])
     drawn = draw_posterior(features, answers, evidence, num_draws, rng)
     effects = None
     if degree is not None:
         said = bent_line((scores - centre) / scale, bends) @ drawn.mean(axis=0)
         own = np.random.default_rng([seed, 1])  # so that the maps are the same with degrees and without
-        effects = draw_effects(degree_group(degree), said, rare, evidence_of_a_label(num_rare), num_draws, own)
+        effects = draw_effects(degree_group(degree), said, rare, each, num_draws, own)
     by_map = expit(drawn @ bent_line(z, bends).T) @ weight
-    share = _population_shares(by_map, rare, rare_share, num_share_labels, rng)
+    share = _population_shares(by_map, rare, rare_share, num_share_labels, rng, counts)
     apart = spread / scale / num_rare * rng.standard_normal((num_draws, 1))
     drawn = at_share(drawn, z + apart, bends, weight, share)
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
@@ -131,12 +138,18 @@ def evidence_of_a_label(num_rare: int) -> float:
 
 
 def _population_shares(
-    by_map: np.ndarray, rare: np.ndarray, rare_share: float, num_share_labels: float | None, rng: np.random.Generator
+    by_map: np.ndarray,
+    rare: np.ndarray,
+    rare_share: float,
+    num_share_labels: float | None,
+    rng: np.random.Generator,
+    counts: float = 1.0,
 ) -> np.ndarray:
     """`(draws,)`: what the population's share of rare nodes may be, where the maps have the shares `by_map` over the labels."""
     if num_share_labels != rare.size or not np.isclose(rare_share, rare.mean()):
-        return draw_shares(rare_share, num_share_labels, by_map.size, rng)
-    without_score = (1 - evidence_of_a_label(int(rare.sum()))) * rare.size
+        labels = None if num_share_labels is None else counts * num_share_labels
+        return draw_shares(rare_share, labels, by_map.size, rng)
+    without_score = (1 - evidence_of_a_label(int(rare.sum()))) * counts * rare.size
     by_score, by_count = map(finite_logit, (by_map, draw_shares(rare_share, without_score, by_map.size, rng)))
     trust = by_count.var() / (by_score.var() + by_count.var())
     return np.asarray(expit(trust * by_score + (1 - trust) * by_count))

@@ -25,3 +25,24 @@ def check_left_out(probability: Any, y_rare: Any) -> tuple[np.ndarray, np.ndarra
         which = "are" if rare.any() else "are not"
         raise LabelError(f"labels of the rare class and of another are needed; all {rare.size:,} {which} rare.")
     return p, rare
+
+
+def independent_share(left_out_probability: np.ndarray, rare: np.ndarray, groups: np.ndarray) -> float:
+    """How much of an independent label each counts, where those of one group may be rare together.
+
+    1/(1 + (m − 1) ρ), Kish's design effect: m is the size of a label's group on average, ρ how alike two of one group are in
+    what their scores leave unsaid, between 0 and 1.
+
+    >>> rare = np.array([True, True, False, False, False, False])
+    >>> independent_share(np.full(6, 1 / 3), rare, np.array([0, 0, 1, 1, 2, 2])), independent_share(np.full(6, 1 / 3), rare, np.arange(6))
+    (0.5, 1.0)
+    """
+    _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
+    pairs = float((sizes * (sizes - 1.0)).sum())
+    unsaid = rare - left_out_probability
+    squares = float((unsaid**2).sum())
+    if not pairs or not squares:
+        return 1.0
+    together = float((np.bincount(group, weights=unsaid) ** 2).sum()) - squares
+    alike = min(max(together / pairs / (squares / len(group)), 0.0), 1.0)
+    return 1.0 / (1.0 + ((sizes**2).sum() / len(group) - 1.0) * alike)

@@ -19,7 +19,7 @@ from calirare.data.tables.gathering.label_table import with_labels
 from calirare.data.tables.gathering.naming import find_id, find_label
 from calirare.data.tables.gathering.outside import nodes_outside, outside_of, with_kind
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
-from calirare.data.tables.gathering.same import with_same
+from calirare.data.tables.gathering.same import check_same, with_same
 from calirare.data.tables.gathering.tables import edges_or_none, gather_edges, gather_nodes, named_tables
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.reading import check_names
@@ -188,9 +188,11 @@ def _with_same(nodes: Any, edges: Any, asked: Asked, schema: Mapping[str, Any]) 
     tables = dict(named_tables(edges, "edges"))
     shards = open_shards(named_tables(nodes, "nodes")[0][1], "nodes")
     own = find_id(shards.empty, asked.names["id"])
-    columns = [own, *(name for name in asked.same or () if name in shards.empty.columns)]
+    same = asked.same or ()
+    check_same(NodeRows(shards.empty, own), same, asked.names["weight"], asked.edge_type)
+    columns = [own, *same]
     found = pl.concat([shards.empty.select(columns), *(frame for _, frame in shards.batches(columns, _MOST_CELLS))])
-    return with_same(tables, NodeRows(found, own), columns[1:], schema["edges"].get("tables", ()))
+    return with_same(tables, NodeRows(found, own), same, schema["edges"].get("tables", ()))
 
 
 def _columns_of(tables: Tables) -> list[str]:

@@ -178,9 +178,8 @@ def _gather(
     names, at_fit = asked.names, schema or {"edges": {}}
     found, ids = None, None
     nodes = None if nodes is None else frames_of(nodes, "nodes")
-    given, edges = edges is not None, frames_of(edges_or_none(edges, schema), "edges")
-    if given and schema is None and not any(frame.height for frame in edges.values()):
-        logger.warning("edges: there are no rows, so each node stands alone.")
+    why_alone = "no edges were given: each node" if edges is None else "edges: there are no rows, so each node"
+    edges = frames_of(edges_or_none(edges, schema), "edges")
     if nodes is not None:
         columns = [column for frame in edges.values() for column in frame.columns]
         kinds = at_fit.get("nodes", {}).get("types", ())
@@ -194,6 +193,8 @@ def _gather(
     same = _same(found, edges, asked)
     if found is not None and same:
         edges = with_same(edges, found, same, at_fit["edges"].get("tables", ()))
+    if schema is None and not any(frame.height for frame in edges.values()):
+        logger.warning("%s stands alone.", why_alone)
     known = at_fit["edges"].get("tables", ())
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema), same)

@@ -55,7 +55,6 @@ def edges_or_none(edges: Any, schema: Mapping[str, Any] | None) -> Any:
     if edges is not None:
         return edges
     if schema is None:
-        logger.warning("no edges were given: each node stands alone.")
         return {"source": [], "target": []}
     if not without_edges(schema):
         raise InputError(f"edges must be given: the model was fitted with some. {if_nothing_joins(schema)}")

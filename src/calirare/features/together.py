@@ -43,15 +43,15 @@ def find_groups(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
 
 def _shared_values(graph: RareGraph) -> list[tuple[str, np.ndarray]]:
     """For each column that joins nodes, `(N,)` the node that stands for each one's value; -1: it has none."""
-    schema = graph.schema or {}
+    schema, edges = graph.schema or {}, graph.edges
     columns, tables = schema.get("nodes", {}).get("same", ()), schema.get("edges", {}).get("tables", ())
+    if not columns or edges is None or edges.type is None:
+        return []
     found = []
-    for table in tables[len(tables) - len(columns) :] if columns and graph.edges is not None else ():
-        if graph.edges.type is None or table["name"] not in graph.edges.type_names:
-            continue
-        mine = graph.edges.type == graph.edges.type_names.index(table["name"])
+    for table in tables[-len(columns) :]:
+        mine = edges.type == edges.type_names.index(table["name"])
         value_of = np.full(graph.num_nodes, -1)
-        value_of[graph.edges.source[mine]] = graph.edges.target[mine]
+        value_of[edges.source[mine]] = edges.target[mine]
         found.append((table["target"], value_of))
     return found
 

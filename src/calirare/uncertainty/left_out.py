@@ -33,9 +33,9 @@ def independent_share(left_out_probability: np.ndarray, rare: np.ndarray, groups
     1/(1 + (m − 1) ρ), Kish's design effect: m is the size of a label's group on average, ρ how alike two of one group are in
     what their scores leave unsaid, between 0 and 1.
 
-    >>> rare = np.array([True, True, False, False, False, False])
-    >>> independent_share(np.full(6, 1 / 3), rare, np.array([0, 0, 1, 1, 2, 2])), independent_share(np.full(6, 1 / 3), rare, np.arange(6))
-    (0.5, 1.0)
+    >>> rare, groups = np.array([True, True, False, False, False, False]), np.array([0, 0, 1, 1, 2, 2])
+    >>> [round(independent_share(np.full(6, 1 / 3), rare, told), 3) for told in (groups, np.arange(6))]
+    [0.5, 1.0]
     """
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     pairs = float((sizes * (sizes - 1.0)).sum())
@@ -45,4 +45,4 @@ def independent_share(left_out_probability: np.ndarray, rare: np.ndarray, groups
         return 1.0
     together = float((np.bincount(group, weights=unsaid) ** 2).sum()) - squares
     alike = min(max(together / pairs / (squares / len(group)), 0.0), 1.0)
-    return 1.0 / (1.0 + ((sizes**2).sum() / len(group) - 1.0) * alike)
+    return 1.0 / (1.0 + (float((sizes**2).sum()) / len(group) - 1.0) * alike)

@@ -14,7 +14,7 @@ from calirare.data.tables.cells.columns import to_seconds
 from calirare.data.tables.gathering.apart import keep_apart
 from calirare.data.tables.gathering.ids import check_ids, id_array
 from calirare.data.tables.gathering.label_table import id_of_labels, with_labels
-from calirare.data.tables.gathering.naming import find_label
+from calirare.data.tables.gathering.naming import find_label, guess_ends
 from calirare.data.tables.gathering.outside import with_outside
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.same import check_same, count_same, find_same, with_same
@@ -211,8 +211,9 @@ def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Aske
     if found is None or found.type is not None or several or asked.bipartite is False:
         return ()
     roles = [asked.names["label"], asked.names["time"]]
-    ends = [name for frame in edges.values() for name in frame.columns]
-    return find_same(found, roles, asked.types, ends)
+    said = [asked.names[end] for end in ("source", "target")]
+    ends = [name for frame in edges.values() for name in guess_ends(frame.columns) or frame.columns]
+    return find_same(found, [*roles, *said], asked.types, ends)
 
 
 def _wants_nodes(schema: Mapping[str, Any] | None) -> bool:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from itertools import product
+
 import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 
 from calirare.data.graph import RareGraph
-from calirare.detectors.forest import Forest
+from calirare.detectors.forest import Forest, Sort
+from calirare.detectors.left_out.loss import loss_by_class
 from calirare.detectors.trees.grove import bootstrap_counts
 from calirare.detectors.trees.normal_scores import NormalScores
 from calirare.errors import InputError, LabelError, NotFittedError
@@ -78,10 +81,30 @@ def test_thresholds_are_drawn_the_way_that_makes_left_out_labels_likelier(told_b
         graph = RareGraph(x=far, edge_index=np.zeros((2, 0), dtype=int), y=y)
         inputs, labels = inputs_of(graph), labels_of(graph, 200)
         forest = Forest(trees=99, jobs=1).fit(inputs, labels)
-        grove, scales = forest._on_scales(NormalScores(inputs.columns.values[labels.nodes]), labels, 0)
+        grove, sorts = forest._of_best_sorts(NormalScores(inputs.columns.values[labels.nodes]), labels, 0)
         assert len(grove.trees) == 99
-        found.add(scales)
+        found.add(tuple(dict.fromkeys(one.scale for one in sorts)))
     assert (told_by,) in found and found <= {(told_by,), ("values", "normal scores")}
+
+
+def test_the_trees_that_are_kept_are_those_by_which_left_out_labels_are_likeliest() -> None:
+    """Every mixture of scales and leaves, grown anew and judged one by one."""
+    graph = dense_graph()
+    inputs, labels = inputs_of(graph), labels_of(graph, 80)
+    table, forest = NormalScores(inputs.columns.values[labels.nodes]), Forest(trees=40, jobs=1).fit(inputs, labels)
+    _, chosen = forest._of_best_sorts(table, labels, 0)
+    every, sorts = np.arange(table.rows.shape[1]), [Sort(*one) for one in product(("values", "normal scores"), (1, 3))]
+    groves = {one: forest._grow(table, every, labels, 10, [0, 4 + k], [one]) for k, one in enumerate(sorts)}
+    losses = {}
+    for scales, leaves in product(({"values", "normal scores"}, {"values"}, {"normal scores"}), ({1, 3}, {1}, {3})):
+        some = [one for one in sorts if one.scale in scales and one.leaf in leaves]
+        votes, level, count = (sum(getattr(groves[one], what) for one in some) for what in ("votes", "level", "count"))
+        shares, level = votes / np.maximum(count, 1), level / np.maximum(count, 1)
+        logits = forest._logits(shares) + forest._logits(level.mean(axis=0)) - forest._logits(level)
+        losses[tuple(some)] = loss_by_class(logits, labels.y)
+    assert tuple(chosen) == min(losses, key=losses.__getitem__)
+    asked = Forest(trees=20, leaf=7, jobs=1).fit(inputs, labels)
+    assert {one.leaf for one in asked._of_best_sorts(table, labels, 0)[1]} == {7}
 
 
 def test_the_column_that_tells_contributes_most() -> None:

@@ -10,6 +10,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.split import Split
 from calirare.data.tables.audit import Audit, audit_graph
 from calirare.data.tables.findings.finding import Finding
+from calirare.data.tables.gathering.same import not_joined_by
 from calirare.data.tables.schema.node_columns import feature_names
 from calirare.detectors.stack import Stack
 from calirare.errors import CalirareError
@@ -124,6 +125,7 @@ def _without_columns(graph: RareGraph, names: list[str]) -> RareGraph:
     out = {one for column in columns if column["name"] in names for one in feature_names({"columns": [column]})}
     out |= set(names)
     kept = [k for k, name in enumerate(graph.feature_names or ()) if name not in out]
+    graph = not_joined_by(graph, names)
     edges = graph.edges
     if edges is not None:
         edges = replace(edges, columns=tuple(column for column in edges.columns if column.name not in names))

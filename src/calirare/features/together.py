@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 
 from calirare.data.graph import RareGraph
+from calirare.data.tables.gathering.same import shared_values
 from calirare.features.copies import find_copies
 
 logger = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ def find_groups(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
         nodes: The labelled nodes that are read.
     """
     groups = find_copies(graph, nodes)
-    for column, value_of in _shared_values(graph):
+    for column, value_of in shared_values(graph):
         if _come_together(value_of, nodes):
             logger.warning(
                 "labels come %s by %s: nodes with the same one are labelled together, and others have none of theirs labelled. "
@@ -41,21 +42,6 @@ def find_groups(graph: RareGraph, nodes: np.ndarray) -> np.ndarray:
     return groups
 
 
-def _shared_values(graph: RareGraph) -> list[tuple[str, np.ndarray]]:
-    """For each column that joins nodes, `(N,)` the node that stands for each one's value; -1: it has none."""
-    schema, edges = graph.schema or {}, graph.edges
-    columns, tables = schema.get("nodes", {}).get("same", ()), schema.get("edges", {}).get("tables", ())
-    if not columns or edges is None or edges.type is None:
-        return []
-    found = []
-    for table in tables[-len(columns) :]:
-        mine = edges.type == edges.type_names.index(table["name"])
-        value_of = np.full(graph.num_nodes, -1)
-        value_of[edges.source[mine]] = edges.target[mine]
-        found.append((table["target"], value_of))
-    return found
-
-
 def _come_together(value_of: np.ndarray, nodes: np.ndarray) -> bool:
     """Whether labelled nodes have others with the same value that are labelled, and other nodes hardly do.
 
@@ -64,6 +50,8 @@ def _come_together(value_of: np.ndarray, nodes: np.ndarray) -> bool:
     (True, False)
     """
     has = value_of >= 0
+    if not has.any():
+        return False
     labelled = np.zeros(len(value_of), dtype=bool)
     labelled[nodes] = True
     size = np.bincount(value_of[has])

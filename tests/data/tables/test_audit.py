@@ -1,6 +1,7 @@
 """The audit finds what was planted, and nothing where nothing was."""
 
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -376,3 +377,21 @@ def test_nodes_without_columns_are_not_said_to_do_as_well():
     for x, said in (({}, False), ({"x": rng.normal(size=N)}, True)):
         found = graph_value(read_tables(labels | x, edges, label="y", rare=1))
         assert "cannot be shown to help" in found.words and ("own columns may do" in found.words) == said
+
+
+def test_a_column_that_joins_nodes_may_give_the_label_away():
+    """Cases that are opened once a fraud is known, several frauds in each."""
+    rng = np.random.default_rng(0)
+    size = 1_500
+    rare, known = rng.random(size) < 0.3, rng.random(size) < 0.7
+    case = [f"case {rng.integers(150)}" if r and k else None for r, k in zip(rare, known, strict=True)]
+    label = [("yes" if r else "no") if k else None for r, k in zip(rare, known, strict=True)]
+    nodes = {"id": [f"n{k}" for k in range(size)], "x": rng.normal(size=size), "case": case, "bad": label}
+    ends = rng.integers(0, size, (2, 2_000))
+    edges = {"source": [f"n{k}" for k in ends[0]], "target": [f"n{k}" for k in ends[1]]}
+    graph = read_tables(nodes, edges, label="bad", rare="yes", same=["case"])
+    audit = audit_with_graph(graph)
+    assert [finding.column for finding in audit.leaks] == ["case"] and find_leaks(graph) == ("case",)
+    (said,) = (finding.words for finding in audit.findings if finding.kind == "graph")
+    assert said.startswith("without 'case', which would hide it") and re.search(r"gain [+-]0\.00", said)
+    assert find_leaks(read_tables(nodes, edges, label="bad", rare="yes", types={"case": "ignore"})) == ()

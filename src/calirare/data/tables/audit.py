@@ -29,7 +29,7 @@ from scipy.stats import rankdata
 from calirare.data.graph import RareGraph
 from calirare.data.tables.cells.kinds import MAX_CATEGORIES, named_as_codes
 from calirare.data.tables.cells.spellings import known_spellings
-from calirare.data.tables.findings.columns import AuditColumn, audit_columns, labelled_rows
+from calirare.data.tables.findings.columns import AuditColumn, audit_columns, joining_columns, labelled_rows
 from calirare.data.tables.findings.edges import audit_edges, edge_audit_columns
 from calirare.data.tables.findings.finding import PURE, Finding, gives_away, ignore, retype
 from calirare.data.tables.findings.read_counts import values_counted
@@ -87,6 +87,8 @@ def audit_graph(graph: RareGraph) -> Audit:
     known, rare = labelled_rows(graph)
     found: list[Finding] = [*_labels(graph, rare), *find_undecided(graph), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
+    for column in joining_columns(graph):
+        found += _leak(column, known, rare)
     for column in columns:
         found += _leak(column, known, rare)
         found += [*_constants(column), *_codes(column)]
@@ -105,7 +107,8 @@ def find_leaks(graph: RareGraph) -> tuple[str, ...]:
     if graph.schema is None or not graph.known.size:
         return ()
     known, rare = labelled_rows(graph)
-    found = [one for column in audit_columns(graph) for one in _leak(column, known, rare)]
+    columns = (*audit_columns(graph), *joining_columns(graph))
+    found = [one for column in columns for one in _leak(column, known, rare)]
     return tuple(one.column for one in Audit.of([*found, *audit_edges(graph)]).leaks)
 
 

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import by_column, column_of
 from calirare.data.feature_places import feature_places
 from calirare.data.graph import RareGraph
+from calirare.data.tables.gathering.same import shared_values
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,6 +62,14 @@ def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
             yield replace(_of_numbers(column["name"], has, missing), word=column["words"][most])
         elif column["categories"]:
             yield _of_words(column["name"], x, places.start, column["categories"], missing)
+
+
+def joining_columns(graph: RareGraph) -> Iterator[AuditColumn]:
+    """Columns that are no attributes, but join the nodes that have the same: of these only who has a value."""
+    read = {column["name"] for column in graph.table_columns if column["type"] != "ignore"}
+    for name, value_of in shared_values(graph):
+        if name not in read:
+            yield AuditColumn(name, None, value_of[graph.scored] < 0, None, "", 0.0)
 
 
 def labelled_rows(graph: RareGraph) -> tuple[np.ndarray, np.ndarray]:

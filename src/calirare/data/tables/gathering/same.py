@@ -6,10 +6,12 @@ are read so is decided once, by the user (`same`) or by what is in them, and kep
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from calirare.data.graph import RareGraph
 from calirare.data.tables.cells.columns import to_categories
 from calirare.data.tables.cells.kinds import MAX_CATEGORIES, is_of_people, kind_of, named_as_id
 from calirare.data.tables.cells.text import MISSING_WORDS, NOT_KNOWN
@@ -135,3 +137,34 @@ def count_same(rows: EdgeRows, columns: Sequence[str]) -> int:
         return 0
     kinds = [kind_name(column) for column in columns]
     return int(np.isin(rows.type, [place for place, name in enumerate(rows.type_names) if name in kinds]).sum())
+
+
+def shared_values(graph: RareGraph) -> list[tuple[str, np.ndarray]]:
+    """For each column that joins nodes, `(N,)` the node that stands for each one's value; -1: it has none."""
+    columns, tables, edges = (
+        graph.schema_of("nodes").get("same", ()),
+        graph.schema_of("edges").get("tables", ()),
+        graph.edges,
+    )
+    if not columns or edges is None or edges.type is None:
+        return []
+    found = []
+    for table in tables[-len(columns) :]:
+        mine = edges.type == edges.type_names.index(table["name"])
+        value_of = np.full(graph.num_nodes, -1)
+        value_of[edges.source[mine]] = edges.target[mine]
+        found.append((table["target"], value_of))
+    return found
+
+
+def not_joined_by(graph: RareGraph, names: Collection[str]) -> RareGraph:
+    """The graph without the edges by which these columns of the nodes join them."""
+    for name, value_of in shared_values(graph):
+        if name not in names or graph.edges is None:
+            continue
+        values = np.zeros(graph.num_nodes, dtype=bool)
+        values[value_of[value_of >= 0]] = True
+        rows = ~(values[graph.edges.source] | values[graph.edges.target])
+        pairs = ~values[graph.edge_index].any(axis=0)
+        graph = replace(graph, edges=graph.edges.take(rows), edge_index=graph.edge_index[:, pairs])
+    return graph

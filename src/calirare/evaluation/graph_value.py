@@ -20,6 +20,8 @@ from calirare.metrics.scoring import label_losses
 MOST_LABELS = 2_000
 """Labels that are asked, drawn by class: enough for the answer, and seconds instead of minutes."""
 _Z = 1.96
+_LEAST = 5e-4
+"""A smaller gain is none in the digits that are shown."""
 
 
 @dataclass(frozen=True)
@@ -52,16 +54,24 @@ class GraphValue:
             f"left-out negative log-likelihood {self.with_edges:.3f} with the edges, {self.without_edges:.3f} without "
             f"(gain {self.gain:+.3f} ± {_Z * self.error:.3f}, {self.num_labels:,} labels, {self.num_rare:,} rare)"
         )
-        if self.gain > _Z * self.error:
+        if self.gain > max(_Z * self.error, _LEAST):
             return f"the edges help: {numbers}."
-        if self.gain < -_Z * self.error:
+        if self._hurts:
             return f"the edges make it worse: {numbers}. Do they join the right nodes?"
         instead = " The nodes' own columns may do as well." if self.has_attributes else ""
         return f"the edges cannot be shown to help: {numbers}.{instead}"
 
+    @property
+    def _hurts(self) -> bool:
+        return self.gain < -max(_Z * self.error, _LEAST)
+
     def finding(self) -> Finding:
-        """As one line of the audit."""
-        return Finding("graph", "", self.words, "warning" if self.gain < -_Z * self.error else "note")
+        """As one line of the audit.
+
+        >>> GraphValue(0.604, 0.604, 1e-7, 1e-8, 900, 300).words[:36]
+        'the edges cannot be shown to help: l'
+        """
+        return Finding("graph", "", self.words, "warning" if self._hurts else "note")
 
 
 def graph_value(graph: RareGraph) -> GraphValue | None:

@@ -42,7 +42,7 @@ def test_calibrators(name: str) -> None:
 
 
 def test_the_stack() -> None:
-    assert StackScaling().get_params() == {"drawn_to": None, "shrinkage": 1.0}
+    assert StackScaling().get_params() == {"shrinkage": 1.0}
 
 
 @pytest.mark.parametrize("name", [*DETECTORS, *CALIBRATORS])

@@ -5,18 +5,22 @@ Left-out logits of K detectors, each first put on a common scale by its own Plat
     P(c | v) = softmax_c( a_c + Σ_k w_k z_kc(v) ),   w_k ≥ 0,   penalty τ K Σ_k (w_k - u_k)²,   τ = 1
 
 is fitted by maximum likelihood, which is convex, to the targets of `soft_targets`, as the maps are. The weights are drawn to
-u_k = 1/K, but for a member that only adds to what the others say: its u_k is 0, and theirs are equal. With one detector the
-weight is that of the Platt map and this is Platt's calibration. The sum is additive, so the reasons of the members add up to the reason of the whole.
+u_k, which add up to one and are the smaller the worse a member does by its own map:
+
+    u_k ∝ ℓ_k^(-γ) ,   ℓ_k = its loss on the same rows,   γ = 4 r/(r + 10)
+
+with r the labels of the rarest class: a few labels say little of who is better, and all are then drawn to nearly 1/K. With one detector
+the weight is that of the Platt map and this is Platt's calibration. The sum is additive, so the reasons of the members add up to the
+reason of the whole.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 import torch
-from scipy.special import softmax
+from scipy.special import log_softmax, softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator, share_weights
@@ -27,6 +31,8 @@ from calirare.detectors.logistic.platt import soft_targets
 from calirare.errors import InputError
 
 _SHRINKAGE = 1.0
+_STEEPEST, _HALF_AS_STEEP = 4.0, 10
+"""γ where labels of every class are many, and with how many of the rarest it is half of that."""
 _RIDGE = 1e-6
 """On the shifts, which are only determined up to a constant."""
 
@@ -35,8 +41,7 @@ class StackScaling(Calibrator):
     """Maps the logits `(N, K, C)` of K detectors to probabilities `(N, C)`.
 
     Args:
-        shrinkage: τ; how strongly the weights are drawn to `drawn_to`.
-        drawn_to: u `(K,)`; None: 1/K each.
+        shrinkage: τ; how strongly the weights are drawn to u.
 
     >>> rng = np.random.default_rng(0)
     >>> y = rng.integers(0, 2, 400); signal = np.where(y == 1, 1.0, -1.0) + rng.normal(size=400)
@@ -47,8 +52,8 @@ class StackScaling(Calibrator):
     (True, True)
     """
 
-    def __init__(self, shrinkage: float = _SHRINKAGE, drawn_to: Sequence[float] | None = None) -> None:
-        self.shrinkage, self.drawn_to = shrinkage, drawn_to
+    def __init__(self, shrinkage: float = _SHRINKAGE) -> None:
+        self.shrinkage = shrinkage
 
     def fit(
         self,
@@ -63,10 +68,6 @@ class StackScaling(Calibrator):
         y = np.asarray(y)
         if weights is None:
             weights = np.full(len(y), 1 / len(y))
-        if self.drawn_to is not None and len(self.drawn_to) != table.shape[1]:
-            raise InputError(
-                f"drawn_to must hold a weight for each of {table.shape[1]} detectors; got {self.drawn_to!r}."
-            )
         self.num_classes_ = int(table.shape[2])
         maps = [SoftPlattScaling().fit(table[:, k], y, weights=weights)._affine() for k in range(table.shape[1])]
         self.scales_ = np.stack([matrix for matrix, _ in maps])
@@ -85,10 +86,11 @@ class StackScaling(Calibrator):
         n, k, c = z.shape
         if k == 1:
             return np.ones(1), np.zeros(c)
-        middle = np.full(k, 1 / k) if self.drawn_to is None else np.asarray(self.drawn_to, dtype=np.float64)
+        target = soft_targets(y, weights, c)
+        middle = _by_loss(z, target, y, weights)
         features = np.concatenate([z.swapaxes(1, 2), np.broadcast_to(np.eye(c), (n, c, c))], axis=2)
         ridge = np.repeat([2 * self.shrinkage * k / n, 2 * _RIDGE / n], [k, c])
-        target, start = soft_targets(y, weights, c), np.concatenate([middle, np.zeros(c)])
+        start = np.concatenate([middle, np.zeros(c)])
         found = fit_conditional_logit(features, target, weights / weights.sum(), ridge, start, bounded=k)
         return found[:k], found[k:] - found[k:].mean()
 
@@ -138,6 +140,14 @@ class StackScaling(Calibrator):
             self.scales_[:, rare_class, rare_class] - self.scales_[:, rare_class, (rare_class + 1) % self.num_classes_]
         )
         return self.weights_ * own
+
+
+def _by_loss(z: np.ndarray, target: np.ndarray, y: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """u `(K,)`: the weights that members are drawn to."""
+    loss = -np.einsum("nkc,nc,n->k", log_softmax(z, axis=2), target, weights)
+    rarest = np.bincount(y)[np.unique(y)].min()
+    u = (loss / loss.min()) ** (-_STEEPEST * rarest / (rarest + _HALF_AS_STEEP))
+    return np.asarray(u / u.sum())
 
 
 def members_apart(calibrator: Calibrator | None, logits: np.ndarray, of_class: int) -> np.ndarray:

@@ -175,8 +175,6 @@ class Detector(BaseEstimator, ABC):
     """What `detector=` may be instead of an object."""
     learned: ClassVar[str] = ""
     """The name of an attribute that only a fitted detector has."""
-    adds: ClassVar[bool] = False
-    """Whether it only adds to what others say. A stack then pulls its weight towards zero, not towards an equal share."""
 
     @abstractmethod
     def fit(

@@ -76,7 +76,6 @@ class Spreading(Detector):
 
     name: ClassVar[str] = "spreading"
     learned: ClassVar[str] = "field_"
-    adds: ClassVar[bool] = True
 
     def __init__(self, alpha: float = 0.95, steps: int = 24, along: str = "left_out") -> None:
         self.alpha, self.steps, self.along = alpha, steps, along

@@ -102,14 +102,6 @@ class Stack(Detector):
         always = np.full(self.members_[0].left_out_logits().shape[1], np.nan)
         return np.stack([always if member.nothing is None else member.nothing for member in self.members_])
 
-    @property
-    def drawn_to(self) -> tuple[float, ...]:
-        """`(K,)` the weights that calibration draws the members to: equal ones, and none to those that only add."""
-        count = sum(not member.adds for member in self.members_)
-        if not count:
-            return (1 / len(self.members_),) * len(self.members_)
-        return tuple(0.0 if member.adds else 1 / count for member in self.members_)
-
     def _unfitted(self) -> list[Detector]:
         members = default_members() if self.members is None else self.members
         if isinstance(members, str) or not isinstance(members, Sequence) or not members:

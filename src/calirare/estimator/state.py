@@ -72,7 +72,7 @@ class FittedState:
 def make_calibrator(method: str, detector: Detector) -> Calibrator | None:
     """The calibrator of a method, unfitted; a stack has its own, which chooses among its members too."""
     if isinstance(detector, Stack):
-        return StackScaling(drawn_to=detector.drawn_to)
+        return StackScaling()
     factory = get_method(method).calibrator
     return None if factory is None else factory()
 

@@ -186,3 +186,17 @@ def test_the_command_line_says_what_joins_nodes(tables, tmp_path, monkeypatch):
     assert alone.exit_code == 0 and "joins nodes" not in " ".join(alone.output.split())
     by_mail = CliRunner().invoke(app, [*asked[:-1], "third", "--same", "mail"])
     assert by_mail.exit_code == 0 and cr.load("third").schema_["nodes"]["same"] == ["mail"]
+
+
+def test_joins_that_nobody_asked_for_are_said(tables, caplog):
+    nodes, edges = tables
+    graph = cr.read_tables(nodes, edges, **LABELS)
+    assert f"behind the 400 of the table: {graph.num_nodes:,} in all" in caplog.text
+    devices = nodes["device_id"].n_unique()
+    assert graph.num_nodes == 400 + devices
+    assert f"{graph.num_nodes:,} nodes (400 account, {devices:,} device)" in repr(graph)
+    np.testing.assert_array_equal(graph.ids[:400], nodes["account"].to_numpy())
+    caplog.clear()
+    for options in ({"same": ["device_id"]}, {"same": []}, {"schema": graph.schema}):
+        cr.read_tables(nodes, edges, **LABELS, **options)
+    assert "in common" not in caplog.text

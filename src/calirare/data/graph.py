@@ -86,8 +86,10 @@ class RareGraph:
 
     def __repr__(self) -> str:
         known = self.y[self.known]
+        counts = () if self.node_type is None else np.bincount(self.node_type, minlength=len(self.node_type_names))
+        kinds = ", ".join(f"{count:,} {name}" for name, count in zip(self.node_type_names, counts, strict=False))
         return (
-            f"RareGraph({self.name}: {self.num_nodes:,} nodes, {self.num_edges:,} edges, "
+            f"RareGraph({self.name}: {self.num_nodes:,} nodes{kinds and f' ({kinds})'}, {self.num_edges:,} edges, "
             f"{self.num_features:,} features; {known.size:,} labels, {(known == self.rare_class).sum():,} of them "
             f"{self.class_names[self.rare_class]!r}, the rare class)"
         )

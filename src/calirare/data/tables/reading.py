@@ -198,6 +198,12 @@ def _gather(
     known = at_fit["edges"].get("tables", ())
     rows = gather_edges(edges, names["source"], names["target"], asked.edge_type, known, ids)
     found, rows, apart = keep_apart(found, rows, names["id"] or "id", asked.bipartite, asked.ends_apart(schema), same)
+    if same and asked.same is None:
+        logger.warning(
+            "nodes are joined by what they have in common: %s. The values are nodes too, behind the %s of the table: %s in all. "
+            "same=[] leaves this out, --type COLUMN=ignore one of them.",
+            ", ".join(same), f"{found.num_described:,}", f"{found.frame.height:,}",
+        )  # fmt: skip
     return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart, same
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
 from column_cases import dense_graph, inputs_of, labels_of
+from sklearn.metrics import roc_auc_score
 
 from calirare.data.graph import RareGraph
 from calirare.detectors.forest import Forest, Sort
-from calirare.detectors.left_out.loss import loss_by_class
 from calirare.detectors.trees.grove import bootstrap_counts
-from calirare.detectors.trees.normal_scores import NormalScores
 from calirare.errors import InputError, LabelError, NotFittedError
 
 
@@ -68,43 +67,35 @@ def test_trees_on_own_columns_stay_where_labels_are_likelier_with_them(who: str)
     assert len(own) >= 20 if who == "the node" else (len(own), len(forest.trees_)) == (0, 40)
 
 
-@pytest.mark.refits
 @pytest.mark.parametrize("told_by", ["normal scores", "values"])
-def test_thresholds_are_drawn_the_way_that_makes_left_out_labels_likelier(told_by: str) -> None:
-    """The class is told by ranks in columns with heavy tails, or by how far out in the tail a node lies: never the other way."""
-    found = set()
-    for seed in range(3):
-        x = np.random.default_rng(seed).standard_normal((400, 4))
-        far = np.exp((8 if told_by == "normal scores" else 2) * x)
-        total = x[:, :2].sum(axis=1) if told_by == "normal scores" else far.sum(axis=1)
-        y = (total > np.quantile(total, 0.9)).astype(int)
-        graph = RareGraph(x=far, edge_index=np.zeros((2, 0), dtype=int), y=y)
-        inputs, labels = inputs_of(graph), labels_of(graph, 200)
-        forest = Forest(trees=99, jobs=1).fit(inputs, labels)
-        grove, sorts = forest._of_best_sorts(NormalScores(inputs.columns.values[labels.nodes]), labels, 0)
-        assert len(grove.trees) == 99
-        found.add(tuple(dict.fromkeys(one.scale for one in sorts)))
-    assert (told_by,) in found and found <= {(told_by,), ("values", "normal scores")}
+def test_a_class_is_found_by_ranks_and_far_out_in_a_tail(told_by: str) -> None:
+    """Thresholds between values tell the tail alone, those between normal scores hardly tell it; half of the trees have either."""
+    x = np.random.default_rng(0).standard_normal((400, 4))
+    far = np.exp((8 if told_by == "normal scores" else 2) * x)
+    total = x[:, :2].sum(axis=1) if told_by == "normal scores" else far.sum(axis=1)
+    y = (total > np.quantile(total, 0.9)).astype(int)
+    graph = RareGraph(x=far, edge_index=np.zeros((2, 0), dtype=int), y=y)
+    forest = Forest(trees=100, jobs=1).fit(inputs_of(graph), labels := labels_of(graph, 200))
+    assert roc_auc_score(labels.y, np.diff(forest.left_out_logits())[:, 0]) > 0.9
 
 
-def test_the_trees_that_are_kept_are_those_by_which_left_out_labels_are_likeliest() -> None:
-    """Every mixture of scales and leaves, grown anew and judged one by one."""
-    graph = dense_graph()
-    inputs, labels = inputs_of(graph), labels_of(graph, 80)
-    table, forest = NormalScores(inputs.columns.values[labels.nodes]), Forest(trees=40, jobs=1).fit(inputs, labels)
-    _, chosen = forest._of_best_sorts(table, labels, 0)
-    every, sorts = np.arange(table.rows.shape[1]), [Sort(*one) for one in product(("values", "normal scores"), (1, 3))]
-    groves = {one: forest._grow(table, every, labels, 10, [0, 4 + k], [one]) for k, one in enumerate(sorts)}
-    losses = {}
-    for scales, leaves in product(({"values", "normal scores"}, {"values"}, {"normal scores"}), ({1, 3}, {1}, {3})):
-        some = [one for one in sorts if one.scale in scales and one.leaf in leaves]
-        votes, level, count = (sum(getattr(groves[one], what) for one in some) for what in ("votes", "level", "count"))
-        shares, level = votes / np.maximum(count, 1), level / np.maximum(count, 1)
-        logits = forest._logits(shares) + forest._logits(level.mean(axis=0)) - forest._logits(level)
-        losses[tuple(some)] = loss_by_class(logits, labels.y)
-    assert tuple(chosen) == min(losses, key=losses.__getitem__)
-    asked = Forest(trees=20, leaf=7, jobs=1).fit(inputs, labels)
-    assert {one.leaf for one in asked._of_best_sorts(table, labels, 0)[1]} == {7}
+def test_as_many_trees_are_grown_of_every_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    graph, grown = dense_graph(), list[tuple[str, int, int]]()
+    grow = Forest._grow_sort
+
+    def watched(self: Forest, table: Any, columns: Any, labels: Any, sort: Sort, trees: int, seed: Any) -> Any:
+        grown.append((*sort, trees))
+        return grow(self, table, columns, labels, sort, trees, seed)
+
+    monkeypatch.setattr(Forest, "_grow_sort", watched)
+    monkeypatch.setattr(Forest, "_with_own", lambda self, grove, *_: grove)
+    for leaf, trees, expected in (
+        (None, 40, [("values", 1, 10), ("values", 3, 10), ("normal scores", 1, 10), ("normal scores", 3, 10)]),
+        (7, 3, [("values", 7, 2), ("normal scores", 7, 1)]),
+    ):
+        grown.clear()
+        forest = Forest(trees=trees, leaf=leaf, jobs=1).fit(inputs_of(graph), labels_of(graph, 80))
+        assert grown == expected and len(forest.trees_) == trees
 
 
 def test_the_column_that_tells_contributes_most() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import reduce
 from itertools import product, starmap
@@ -26,7 +26,7 @@ from calirare.detectors.trees.normal_scores import NormalScores
 from calirare.detectors.trees.of_trees import OfTrees
 
 Scale = Literal["values", "normal scores"]
-_BOTH: tuple[Scale, ...] = get_args(Scale)
+_SCALES: tuple[Scale, ...] = get_args(Scale)
 _LEAVES = (1, 3)
 """Labels that a leaf must hold at least: few where classes part cleanly, more where labels are noisy."""
 _SMOOTHING = 0.01
@@ -46,14 +46,6 @@ class Sort(NamedTuple):
     leaf: int
 
 
-def _all_or_one(choices: Sequence[Any]) -> list[Sequence[Any]]:
-    """
-    >>> _all_or_one((1, 3)), _all_or_one((2,))
-    ([(1, 3), (1,), (3,)], [(2,)])
-    """
-    return [choices, *((one,) for one in choices if len(choices) > 1)]
-
-
 @register
 class Forest(OfTrees):
     """Trees on bootstrap samples of the labels.
@@ -64,8 +56,8 @@ class Forest(OfTrees):
     Thresholds are drawn at random and the best of the drawn ones is taken ("extremely randomised"): as likely left-out
     labels as exhaustive search, often likelier, in a fraction of the time. Half of the trees
     draw them between values, half between normal scores of these, so that a heavy tail does not take them all; and half of
-    either end in leaves of one label, half of three. Or all are grown the one way, if left-out labels are likelier by those
-    that are. Labels weigh what `LabelledNodes.weights` say:
+    either end in leaves of one label, half of three. To choose among these by left-out labels found no more and took longer.
+    Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 
     Where most columns are the neighbours', trees that read a node's own columns alone stand beside the others or in their
@@ -73,7 +65,7 @@ class Forest(OfTrees):
 
     Args:
         trees: How many read all columns; half as many may read the own ones.
-        leaf: Labels that a leaf must hold at least; None: 1, 3, or trees of either, as left-out labels favour.
+        leaf: Labels that a leaf must hold at least; None: 1 in half of the trees, 3 in the others.
         columns: Columns that are looked at for a split; None: half of them, at most 96.
         jobs: Threads; None: as many as this process may use.
     """
@@ -93,49 +85,24 @@ class Forest(OfTrees):
         self.num_classes_, self.groups_ = labels.num_classes, np.unique(labels.groups, return_inverse=True)[1]
         self.prior_ = np.bincount(labels.y, weights=labels.weights, minlength=labels.num_classes)
         table = NormalScores(rows)
-        grove, sorts = self._of_best_sorts(table, labels, seed)
+        grove = self._grow(table, np.arange(rows.shape[1]), labels, self.trees, [seed, 4])
         own = np.flatnonzero([group != "neighbours" for group in inputs.columns.groups])
         if 0 < len(own) <= rows.shape[1] // 2:
-            grove = self._with_own(grove, table, own, labels, seed, sorts)
+            grove = self._with_own(grove, table, own, labels, seed)
         self.trees_, self.out_of_bag_ = grove.trees, grove.out_of_bag
         self.left_out_, self.shifts_ = self._left_out(grove)
         return self
 
-    def _of_best_sorts(self, table: NormalScores, labels: LabelledNodes, seed: int) -> tuple[Grove, list[Sort]]:
-        """As many trees of every sort, or of those alone by which left-out labels are likelier; and these sorts."""
-        every, leaves = np.arange(table.rows.shape[1]), _LEAVES if self.leaf is None else (self.leaf,)
-        part = max(1, self.trees // (len(_BOTH) * len(leaves)))
-        sorts = list(starmap(Sort, product(_BOTH, leaves)))
-        groves = {one: self._grow(table, every, labels, part, [seed, 4 + k], [one]) for k, one in enumerate(sorts)}
-        mixtures = [
-            [one for one in sorts if one.scale in scales and one.leaf in some]
-            for scales, some in product(_all_or_one(_BOTH), _all_or_one(leaves))
-        ]
-        grown = [reduce(Grove.beside, (groves[one] for one in mixture)) for mixture in mixtures]
-        best = int(np.argmin([self._loss(grove, labels) for grove in grown]))
-        grove, chosen = grown[best], mixtures[best]
-        if len(grove.trees) < self.trees:
-            grove = grove.beside(self._grow(table, every, labels, self.trees - len(grove.trees), [seed, 20], chosen))
-        return grove, chosen
-
-    def _with_own(
-        self,
-        grove: Grove,
-        table: NormalScores,
-        own: np.ndarray,
-        labels: LabelledNodes,
-        seed: int,
-        sorts: list[Sort],
-    ) -> Grove:
+    def _with_own(self, grove: Grove, table: NormalScores, own: np.ndarray, labels: LabelledNodes, seed: int) -> Grove:
         """The grove, with trees that read only a node's own columns beside it or in its place if left-out labels are likelier so.
 
         A few are grown first; where they do not help, no more are.
         """
         few, before = max(1, self.trees // 4), self._loss(grove, labels)
-        mine = self._grow(table, own, labels, few, [seed, 2], sorts)
+        mine = self._grow(table, own, labels, few, [seed, 2])
         if self._loss(grove.beside(mine), labels) >= before:
             return grove
-        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3], sorts))
+        mine = mine.beside(self._grow(table, own, labels, few, [seed, 3]))
         best = min(grove.beside(mine), mine, key=lambda one: self._loss(one, labels))
         return best if self._loss(best, labels) < before - _LIKELIER / len(labels) else grove
 
@@ -152,15 +119,10 @@ class Forest(OfTrees):
         labels.require_two_classes()
 
     def _grow(
-        self,
-        table: NormalScores,
-        columns: np.ndarray,
-        labels: LabelledNodes,
-        trees: int,
-        seed: list[int],
-        sorts: list[Sort],
+        self, table: NormalScores, columns: np.ndarray, labels: LabelledNodes, trees: int, seed: list[int]
     ) -> Grove:
-        """Trees that read some of the columns, as many of each of these sorts."""
+        """Trees that read some of the columns, as many of each sort."""
+        sorts = list(starmap(Sort, product(_SCALES, _LEAVES if self.leaf is None else (self.leaf,))))
         sizes = [len(some) for some in np.array_split(np.arange(trees), len(sorts))]
         turns = [(one, size, [*seed, k]) for k, (one, size) in enumerate(zip(sorts, sizes, strict=True)) if size]
         return reduce(Grove.beside, (self._grow_sort(table, columns, labels, *turn) for turn in turns))

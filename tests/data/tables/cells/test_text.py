@@ -330,6 +330,8 @@ def test_dates_at_odds_are_called_dates():
 def test_names_of_things_are_no_numbers():
     rows = np.arange(100)
     assert "row numbers" in kind_of(pl.Series("n", rows)).reason
+    for name in ("rank", "risk_score", "worldRanking"):  # a number for each row, yet what matters
+        assert kind_of(pl.Series(name, rows[::-1])).name == "number"
     assert "identifier" in kind_of(pl.Series("customerId", rows * 17)).reason
     assert "9 digits" in kind_of(pl.Series("phone", 900_000_000 + rows * 997)).reason
     assert kind_of(pl.Series("balance", rows * 997)).name == "number"

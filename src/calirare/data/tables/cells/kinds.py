@@ -40,6 +40,8 @@ _CODES = re.compile(
     re.IGNORECASE,
 )
 """Whole numbers under such a name may be names; the audit asks."""
+_RANK = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(rank|ranking|percentile|score|elo|rang)$", re.IGNORECASE)
+"""Whole numbers under such a name say who is before whom, even if they never repeat."""
 _UNNAMED = re.compile(r"^column_\d+$")
 _VERSION = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(version|ver|firmware|release)$", re.IGNORECASE)
 """Texts with points under such a name may be versions."""
@@ -229,6 +231,8 @@ def _names_things(name: str, values: pl.Series) -> str:
         return ""
     array = values.to_numpy()
     least, most = int(array.min()), int(array.max())
+    if _RANK.search(name):
+        return ""
     if rows >= _FEWEST_NUMBERED and most - least < 1.5 * rows:
         return f"{rows} whole numbers that never repeat, nearly without gaps: row numbers"
     if _ID_NAME.search(name) or _CAMEL_ID.search(name):

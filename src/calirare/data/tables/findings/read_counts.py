@@ -8,7 +8,7 @@ from typing import Any
 _ROWS = {
     "duplicates": "further rows between the same two nodes",
     "copies": "rows of edges that repeat another in every column",
-    "same": "values of nodes that join them",
+    "same": "rows that join nodes to a value they have in common",
     "self_loops": "rows from a node to itself",
     "zero_weights": "rows of weight zero",
     "unknown_ends": "rows to unknown nodes, dropped",

@@ -56,7 +56,7 @@ class Forest(OfTrees):
     Thresholds are drawn at random and the best of the drawn ones is taken ("extremely randomised"): as likely left-out
     labels as exhaustive search, often likelier, in a fraction of the time. Half of the trees
     draw them between values, half between normal scores of these, so that a heavy tail does not take them all; and half of
-    either end in leaves of one label, half of three. To choose among these by left-out labels found no more and took longer.
+    either end in leaves of one label, half of three. None is chosen: that would be left to the very labels that are left out.
     Labels weigh what `LabelledNodes.weights` say:
     left-out likelihood after a Platt map was better so than with equal weights wherever it was tried.
 

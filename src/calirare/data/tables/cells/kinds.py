@@ -33,17 +33,19 @@ _ID_NAME = re.compile(r"(^|_|\b)(id|ids|uuid|guid|key|iban|ssn|ref|reference|ind
 _CAMEL_ID = re.compile(r"[a-z](Id|ID|Nr|Ref|Key)$")
 _NAMED = re.compile(r"(^|[_\s])(id|uuid|guid|code|mcc)$|[a-z](Id|ID|Code)$|^(id|mcc)$", re.IGNORECASE)
 """Whole numbers under such a name are names, even if they repeat."""
+_STARTS = r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))"
+"""Where a word of a name starts: `risk_score`, `risk.score`, `riskScore`."""
 _CODES = re.compile(
-    r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(port|proto|protocol|vlan|asn|zip|zip_?code|post_?code|postal|plz|category|cat|class|"
+    _STARTS + r"(port|proto|protocol|vlan|asn|zip|zip_?code|post_?code|postal|plz|category|cat|class|"
     r"type|kind|group|cluster|segment|branch|region|district|department|dept|status|state|channel|currency|country|sex|"
     r"gender|sector|product|shop|store|merchant|terminal|device|ward|clinic|diagnosis)$",
     re.IGNORECASE,
 )
 """Whole numbers under such a name may be names; the audit asks."""
-_RANK = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(rank|ranking|percentile|score|elo|rang)$", re.IGNORECASE)
+_RANK = re.compile(_STARTS + r"(rank|ranking|percentile|score|elo|rang)$", re.IGNORECASE)
 """Whole numbers under such a name say who is before whom, even if they never repeat."""
 _UNNAMED = re.compile(r"^column_\d+$")
-_VERSION = re.compile(r"(^|[_\s.-]|(?-i:(?<=[a-z])(?=[A-Z])))(version|ver|firmware|release)$", re.IGNORECASE)
+_VERSION = re.compile(_STARTS + r"(version|ver|firmware|release)$", re.IGNORECASE)
 """Texts with points under such a name may be versions."""
 _PERSON = re.compile(
     r"(first|last|full|given|family|middle|sur|fore|nick|user|vor|nach)[_\s-]?name(s|n)?$|^(prenom|nom|nombre|apellidos?)$",

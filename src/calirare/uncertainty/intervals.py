@@ -20,9 +20,9 @@ labels come.
 Two more things are unsure. The left-out predictions themselves: a model without one of r rare labels knows less of the rare
 class than the model that is used, and scores otherwise. It has seen m = r − 1 of them, so each left-out prediction counts as
 e = m/(m + 2) of an independent one: not at all with one rare label, half with three, nearly all of it with a hundred. And they
-lie elsewhere than the population's scores: with one rare label by 0.1 to 0.4 deviations, with two or three by 0.3, with ten by
-0.1 (generated networks and real graphs, root mean square). So each map is brought to its share of rare nodes over a population
-that lies a normal number of 1/r deviations apart.
+lie elsewhere than the population's scores: with two or three rare labels by 0.3 deviations, with ten by 0.1, with thirty by 0.05
+to 0.1, with a hundred by 0.05 (generated networks and real graphs, root mean square). So each map is brought to its share of rare
+nodes over a population that lies a normal number of 0.4/√r deviations apart.
 
 That share is the one that the map has over the labels' own scores. A count of n random labels would leave a share s open by
 s (1 − s)/n, the scores leave E p (1 − p)/n: how many rare labels came by luck shows in how high they score. What a left-out
@@ -56,6 +56,8 @@ _BENDS_BELOW = (0.2, 0.5, 0.8, 0.9, 0.95, 0.98)
 _TOP_MIDDLE = 0.975
 """So much of the population lies below the middle of the top 5%."""
 _HALF_A_LABEL = 0.5
+_APART = 0.4
+"""Deviations by which left-out scores lie elsewhere than the population's, times the root of the number of rare labels."""
 _MOST_BINS = 256
 """Labels of one class with nearly the same score are counted together; more bins change no digit that is shown. They are
 equally wide, not equally full: the few others among the highest scores must not be taken for lower ones."""
@@ -120,7 +122,7 @@ def calibration_draws(
         effects = draw_effects(degree_group(degree), said, rare, each, num_draws, own)
     by_map = expit(drawn @ bent_line(z, bends).T) @ weight
     share = _population_shares(by_map, rare, rare_share, num_share_labels, rng, counts)
-    apart = spread / scale / num_rare * rng.standard_normal((num_draws, 1))
+    apart = _APART / np.sqrt(num_rare) * spread / scale * rng.standard_normal((num_draws, 1))
     drawn = at_share(drawn, z + apart, bends, weight, share)
     # From standardised scores back to logits: a + b (u - m)/s + Σ c max((u - m)/s - t, 0).
     parameters = drawn / np.concatenate([[1.0], np.full(drawn.shape[1] - 1, scale)])

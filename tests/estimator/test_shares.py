@@ -50,7 +50,7 @@ def test_intervals_and_forecast_are_at_the_new_share(case):
     draws = moved.calibration_draws()
     # Left-out scores may lie a little apart from the population's: each map has the share nearly, all together have it.
     over_labels = draws.probabilities(draws.scores(own)) @ weight
-    np.testing.assert_allclose(over_labels, 0.3, atol=0.05)
+    np.testing.assert_allclose(over_labels, 0.3, atol=0.08)
     assert over_labels.mean() == pytest.approx(0.3, abs=0.003)
     queue, old_queue = cr.triage(moved, graph, budget=50), cr.triage(clf, graph, budget=50)
     assert queue.groups["all"].rare.value > 1.5 * old_queue.groups["all"].rare.value

@@ -13,8 +13,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import calirare as cr
+from calirare.data.arrays import UNKNOWN
 from calirare.decisions.costs import Costs
 from calirare.errors import DataError, InputError, LabelError
 from calirare.persistence import folder as persistence
@@ -23,7 +25,7 @@ from calirare.review.app import open_desk
 from calirare.review.jobs import Job
 from calirare.review.pages import model_page
 from calirare.review.queue import Workload
-from calirare.review.refit import as_labels, fit_with_decisions, index_of, read_decisions
+from calirare.review.refit import Decided, as_labels, fit_with_decisions, index_of, read_decisions
 from calirare.review.snapshot import Snapshot
 from calirare.review.store.decisions import DecisionStore
 from calirare.review.versions import Base, list_versions
@@ -229,8 +231,31 @@ def test_decided_nodes_leave_validation_and_test():
     )
     assert {split.val[0], split.test[0]} <= set(clf.split_.train.tolist())
     assert split.val[0] not in clf.split_.val and split.test[0] not in clf.split_.test
-    assert labelled.y[split.test[0]] == 1 and clf.rare_share is None  # its validation labels still tell the share
+    assert labelled.y[split.test[0]] == 1
+    assert clf.base_rate_ == (graph.y[split.val] == 1).mean()  # as before any decision
     assert np.array_equal(graph.y, cr.make_transactions(num_nodes=300, rare_share=0.2, seed=0).y)
+
+
+@pytest.mark.parametrize("held_out", [0.0, 0.4])
+def test_the_share_is_counted_on_the_labels_before_any_decision(held_out, tmp_path):
+    """And known as well as they tell it: neither the decisions nor a later fit on other labels change that."""
+    graph = cr.make_transactions(num_nodes=400, rare_share=0.2, labelled_share=0.5, seed=0)
+    split = None
+    if held_out:
+        split = cr.split_labels(graph, train_fraction=1 - held_out, val_fraction=held_out, test_fraction=0.0, seed=0)
+    nodes = graph.known if split is None else split.val
+    rare = nodes[graph.y[nodes] == 1]
+    chosen = np.flatnonzero(graph.y == UNKNOWN)[:30] if split is None else rare[1:]
+    decided = Decided(np.sort(chosen), np.ones(chosen.size, dtype=bool))
+    clf = cr.RareCategoryClassifier(cr.detectors.Linear(penalty=0.1))
+    clf, labelled = fit_with_decisions(clf, graph, Base(graph.y, split), decided)
+    clf.save(tmp_path / "model")
+    for one in (clf, cr.load(tmp_path / "model")):
+        assert one.base_rate_ == pytest.approx(rare.size / nodes.size)
+        assert one._num_share_labels() == nodes.size
+    fewer = labelled.with_labels(np.where(labelled.y == 1, labelled.y, UNKNOWN))
+    fewer.y[: graph.num_nodes // 4] = labelled.y[: graph.num_nodes // 4]
+    assert clone(clf).fit(fewer).base_rate_ == (fewer.y[fewer.known] == 1).mean()
 
 
 def test_with_more_classes_normal_is_the_most_probable_other_one():

@@ -43,6 +43,8 @@ def check_header(header: dict[str, Any]) -> None:
     need(scores is None or check_profile({"nodes": scores, "edges": {}}), "scores must be profiles of the fit's scores")
     shares = np.asarray(header["shares"], dtype=np.float64)
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
+    counted = header.get("num_share_labels")
+    need(counted is None or _whole(counted) and counted > 0, "num_share_labels must be a whole number above 0")
     arguments = header["arguments"]
     need(isinstance(arguments, dict) and isinstance(arguments["device"], str), "arguments must be those of a model")
     need(arguments["prior"] in PRIORS, f"prior must be one of {list(PRIORS)}")

@@ -27,7 +27,7 @@ from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
 from calirare.estimator.fitted import Fitted
-from calirare.estimator.labels import ReadLabels
+from calirare.estimator.labels import CountedShares, ReadLabels, move_rare_share
 from calirare.estimator.methods import PRIORS, Method, get_method
 from calirare.estimator.state import FittedState, make_calibrator
 from calirare.features.together import find_groups
@@ -114,15 +114,30 @@ class Fitting(Fitted):
         if self.rare_share is not None:
             check_share(self.rare_share, "rare_share")
 
-    def calibrate(self, trained: TrainedDetector, graph: RareGraph, split: Split | None = None) -> Self:
+    def calibrate(
+        self,
+        trained: TrainedDetector,
+        graph: RareGraph,
+        split: Split | None = None,
+        counted: CountedShares | None = None,
+    ) -> Self:
         """The second half of `fit`: calibrate a fitted detector on the labels the method declares.
 
         See `fit_detector` for an example.
+
+        Args:
+            trained: From `fit_detector`.
+            graph: The graph of the fit.
+            split: As given to `fit_detector`.
+            counted: The population's class shares where these labels do not tell them; `rare_share` comes before it.
         """
         method, seed = get_method(self.method), self._seed()
         self._check_shares()
         read = ReadLabels.of(method, graph, split, seed)
-        natural = read.shares(graph, self.rare_share)
+        counted = counted or read.counted(graph)
+        natural = counted.shares
+        if self.rare_share is not None:
+            natural = move_rare_share(natural, graph.rare_class, self.rare_share)
         shares = natural if self.prior == "natural" else np.full(graph.num_classes, 1 / graph.num_classes)
         calibrator = make_calibrator(self.method, trained.detector)
         if calibrator is not None:
@@ -148,6 +163,7 @@ class Fitting(Fitted):
             detector=trained.detector,
             calibrator=calibrator,
             shares=shares,
+            num_share_labels=counted.num_labels,
             labels=trained.labels,
             left_out=left_out,
             split=graph.public_split if split is None else split,

@@ -19,6 +19,14 @@ _HELD_OUT_SHARE = 0.25
 
 
 @dataclass(frozen=True)
+class CountedShares:
+    """`(C,)` class shares of the population, and how many random labels they were counted on."""
+
+    shares: np.ndarray
+    num_labels: int
+
+
+@dataclass(frozen=True)
 class ReadLabels:
     """The labels a method reads, and no others: nodes and classes for training and for calibration on held-out ones."""
 
@@ -69,14 +77,13 @@ class ReadLabels:
                 "Give more, or use method='jackknife', which needs no held-out labels."
             )
 
-    def shares(self, graph: RareGraph, rare_share: float | None) -> np.ndarray:
-        """Class shares of the population: `rare_share` if given, else the validation labels', else the labels' own."""
-        y = self.val_y if self.val_y.size else self.train_y
-        counts = np.bincount(y, minlength=graph.num_classes).astype(np.float64)
-        if (counts == 0).any():
-            counts = np.bincount(self.train_y, minlength=graph.num_classes).astype(np.float64)
-        shares = counts / counts.sum()
-        return shares if rare_share is None else move_rare_share(shares, graph.rare_class, rare_share)
+    def counted(self, graph: RareGraph) -> CountedShares:
+        """Class shares of the population: the validation labels' where they are of every class, else the training labels'."""
+        for y in (self.val_y, self.train_y):
+            counts = np.bincount(y, minlength=graph.num_classes).astype(np.float64)
+            if counts.all():
+                break
+        return CountedShares(counts / counts.sum(), y.size)
 
 
 def move_rare_share(shares: np.ndarray, rare_class: int, rare_share: float) -> np.ndarray:

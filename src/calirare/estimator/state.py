@@ -48,6 +48,7 @@ class FittedState:
         scores: Profiles of the scores of the fit, or None where the model was not saved with its graph.
         degree: `(n,)` how many neighbours each labelled node had; None where an older calirare fitted the model.
         held_out: `(m,)` nodes of the validation labels that were read; None where an older calirare fitted the model.
+        num_share_labels: How many labels class shares were counted on; None where an older calirare fitted the model.
         keys: `(n + m,)` of the labelled nodes' ids, then of `held_out` (`calirare.data.node_keys`); None where there are none.
     """
 
@@ -66,6 +67,7 @@ class FittedState:
     scores: dict[str, Any] | None = None
     degree: np.ndarray | None = None
     held_out: np.ndarray | None = None
+    num_share_labels: int | None = None
     keys: np.ndarray | None = None
 
 
@@ -87,6 +89,7 @@ def to_record(state: FittedState, arguments: dict[str, Any]) -> Record:
         "feature_names": None if state.feature_names is None else list(state.feature_names),
         "schema": state.schema,
         "shares": state.shares.tolist(),
+        "num_share_labels": state.num_share_labels,
         "scores": state.scores,
     }
     record = Record(header, {})
@@ -144,5 +147,6 @@ def from_record(record: Record, method: str, detector: Any) -> FittedState:
         scores=header.get("scores"),
         degree=None if connections is None else check_degree(connections, len(labels)),
         held_out=held_out_nodes,
+        num_share_labels=header.get("num_share_labels"),
         keys=None if keys is None else check_keys(keys, labels, held_out_nodes),
     )

@@ -104,4 +104,4 @@ class Sureness(Explanations):
         """How many labels the population's rare share was counted on; None where the user gave it."""
         if self.rare_share is not None:
             return None
-        return len(self.held_out_nodes_) or len(self.labelled_nodes_)
+        return self.state_.num_share_labels or len(self.held_out_nodes_) or len(self.labelled_nodes_)

@@ -107,11 +107,10 @@ def fit_with_decisions(
         other_class = np.full(graph.num_nodes, normal)
     y[decided.nodes] = np.where(decided.rare, graph.rare_class, other_class[decided.nodes])
     labelled = graph.with_labels(y)
-    fresh = clone(clf)
-    if fresh.rare_share is None and (base.split is None or not base.split.val.size):
-        read = ReadLabels.of(get_method(clf.method), before, base.split, clf.seed)
-        fresh.set_params(rare_share=float(read.shares(before, None)[graph.rare_class]))
-    return fresh.fit(labelled, _extended(base.split, decided.nodes), progress=progress), labelled
+    fresh, split = clone(clf), _extended(base.split, decided.nodes)
+    counted = ReadLabels.of(get_method(clf.method), before, base.split, clf.seed).counted(before)
+    trained = fresh.fit_detector(labelled, split, progress=progress)
+    return fresh.calibrate(trained, labelled, split, counted), labelled
 
 
 def fit_from_store(

@@ -98,6 +98,18 @@ def test_earlier_labels_train_and_later_ones_test():
     assert days.train.max() < days.test.min()
 
 
+def test_labels_without_a_moment_are_said(caplog):
+    graph = make_transactions(200, rare_share=0.3, labelled_share=0.5, seed=0)
+    when = np.random.default_rng(0).random(200)
+    when[graph.known[:7]] = np.nan
+    split = split_labels(graph, by_time=when)
+    assert split.train.size + split.test.size == graph.known.size - 7
+    assert "7 labelled nodes without a moment" in caplog.text
+    caplog.clear()
+    split_labels(graph, by_time=np.nan_to_num(when))
+    assert not caplog.text
+
+
 def test_labels_of_one_moment_stay_together_and_classes_must_be_there():
     graph = make_transactions(60, rare_share=0.3, seed=0)
     when = np.repeat([1.0, 2.0, 3.0], 20)

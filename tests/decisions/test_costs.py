@@ -14,6 +14,11 @@ from calirare.errors import InputError
 
 prices = st.floats(0.01, 1e4)
 made_costs = st.builds(Costs, prices, prices, st.floats(0, 1e4), st.floats(0, 0.49))
+costs_at_a_node = st.builds(  # where columns may hold 0
+    lambda miss, alarm, review, wrong: Costs([miss, 1.0], [alarm, 1.0], [review, 1.0], wrong).at(0),
+    *(st.just(0.0) | prices,) * 3,
+    st.just(0.0) | st.floats(0.01, 0.49),
+)
 shares = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 
 
@@ -36,7 +41,7 @@ def test_costs_cross_at_the_thresholds(costs):
         assert expected[one] == pytest.approx(expected[other], rel=1e-9, abs=1e-9)
 
 
-@given(made_costs, shares)
+@given(made_costs | costs_at_a_node, shares)
 def test_thresholds_say_what_decide_does(costs, p):
     limits = costs.thresholds()
     for value, action in zip(p, decide(p, costs).action, strict=True):

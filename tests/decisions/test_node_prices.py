@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from calirare.data.tables.reading import read_tables
@@ -19,6 +20,16 @@ def read(amount, **columns):
 def test_a_column_is_read_in_the_units_of_its_table(caplog):
     assert costs_of(read([10.0, 20.0, 40.0, 7.0]), "amount").miss.tolist() == pytest.approx([10.0, 20.0, 40.0, 7.0])
     assert not caplog.records
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_what_costs_nothing_in_the_table_costs_nothing(seed):
+    """And everything else what stands there, for all that columns are standardised in single precision."""
+    rng = np.random.default_rng(seed)
+    amount = np.where(rng.random(200) < 0.3, 0.0, rng.gamma(2, 500, 200)).round(2)
+    nodes = {"id": np.arange(200), "amount": amount, "y": rng.integers(0, 2, 200)}
+    graph = read_tables(nodes, {"source": [0, 1], "target": [1, 2]}, label="y", rare=1)
+    np.testing.assert_array_equal(costs_of(graph, "amount").miss, amount)
 
 
 def test_gaps_count_with_the_median_and_that_is_said(caplog):

@@ -1,4 +1,5 @@
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -254,6 +255,9 @@ def test_from_trained_leaves_the_module_alone(graph, split):
     for name, value in module.state_dict().items():
         assert torch.equal(value, before[name])
     np.testing.assert_array_equal(clf.labelled_nodes_, split.train)
+    came_with = replace(graph, public_split=split)
+    same = cr.RareCategoryClassifier.from_trained(module, came_with, weight_decay=1e-2)
+    np.testing.assert_array_equal(same.labelled_nodes_, split.train)
     assert clf.predict_proba(graph).shape == (graph.num_nodes, 2)
     corrupted = graph.y.copy()
     others = np.setdiff1d(np.arange(graph.num_nodes), split.train)

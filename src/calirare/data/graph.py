@@ -22,6 +22,7 @@ from calirare.data.scored import scored_nodes
 from calirare.data.split import Split
 from calirare.data.storage.archive import MAX_BYTES
 from calirare.data.storage.portable import read_graph, write_graph
+from calirare.data.units import unscaled
 from calirare.errors import ColumnError, InputError, nearest
 
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ class RareGraph:
         values = column_of(self.x, names.index(name))
         for said in self.table_columns:
             if said["name"] == name and "scale" in said:
-                return values * float(said["scale"]) + float(said["mean"])
+                return unscaled(values, said["mean"], said["scale"])
         return values
 
     def index_of(self, node: Any) -> int:
@@ -240,7 +241,9 @@ class RareGraph:
         return replace(self, edges=kept, edge_index=edge_index, edge_weight=edge_weight)
 
     def first_seen(self, time: str | None = None) -> np.ndarray:
-        """`(N,)` when each node came: its own time where known, else that of its first edge; NaN for neither."""
+        """`(N,)` when each node came: its own time in a graph whose nodes have one, else that of its first edge; NaN where
+        that is not known.
+        """
         if self.node_time is not None and time in (None, self.schema_of("nodes").get("time")):
             return self.node_time
         return first_seen(self.edges, self.num_nodes, time)

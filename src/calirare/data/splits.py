@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN, as_array
@@ -9,6 +11,8 @@ from calirare.data.checks import check_count, is_number
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.split import Split
 from calirare.errors import InputError, LabelError
+
+logger = logging.getLogger(__name__)
 
 
 def split_labels(
@@ -165,6 +169,8 @@ def _by_time(
     nodes = np.flatnonzero((classes != UNKNOWN) & ~np.isnan(when.astype(np.float64)))
     if not nodes.size:
         raise LabelError("by_time must know when some labelled nodes came; it knows of none.")
+    if without := int((classes != UNKNOWN).sum()) - nodes.size:
+        logger.warning("by_time: %d labelled nodes without a moment are left out of the split.", without)
     moments, group = np.unique(when[nodes], return_inverse=True)
     # A moment belongs to the role in which its middle label lies.
     counts = np.bincount(group)

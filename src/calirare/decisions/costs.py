@@ -15,6 +15,7 @@ node has thresholds of its own.
 
 from __future__ import annotations
 
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -118,12 +119,15 @@ class Costs:
         return {f"cost_{name}": price for name, price in self._prices.items()} | {"review_error": self.review_error}
 
     def at(self, row: int) -> Costs:
-        """The prices of one node, as numbers.
+        """The prices of one node, as numbers, which like those of a column may be 0.
 
-        >>> Costs(miss=[10.0, 1000.0]).at(1).thresholds().review
-        0.001
+        >>> Costs(miss=[0.0, 1000.0]).at(1).thresholds().review, Costs(miss=[0.0, 1000.0]).at(0).thresholds().review
+        (0.001, inf)
         """
-        return self.take(row)
+        one = copy(self)
+        for name, price in self._prices.items():
+            object.__setattr__(one, name, float(price[row]) if isinstance(price, np.ndarray) else price)
+        return one
 
     @property
     def never_reviewed(self) -> str:
@@ -151,10 +155,11 @@ class Costs:
         if isinstance(miss, np.ndarray) or isinstance(alarm, np.ndarray) or isinstance(review, np.ndarray):
             raise InputError("prices per node have no common thresholds; ask costs.at(row).thresholds() for one.")
         review += cutoff
-        return Thresholds(
-            review=(review + wrong * alarm) / ((1 - wrong) * miss + wrong * alarm),
-            alert=((1 - wrong) * alarm - review) / ((1 - wrong) * alarm + wrong * miss),
-            alone=alarm / (alarm + miss),
+        by_clearing, by_alarm = (1 - wrong) * miss + wrong * alarm, (1 - wrong) * alarm + wrong * miss
+        return Thresholds(  # where a call costs nothing, nothing can be cheaper
+            review=(review + wrong * alarm) / by_clearing if by_clearing else np.inf,
+            alert=((1 - wrong) * alarm - review) / by_alarm if by_alarm else -np.inf,
+            alone=alarm / (alarm + miss) if alarm + miss else 0.0,
         )
 
     def expected(self, probability: Any) -> dict[str, np.ndarray]:

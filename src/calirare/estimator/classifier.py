@@ -111,7 +111,8 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         Args:
             module: Trained; `forward(x, edge_index)` or `forward(x, edge_index, edge_weight)` gives logits.
             graph: The graph it was trained on.
-            split: `split.train`: the nodes whose labels trained it; default: every known label.
+            split: `split.train`: the nodes whose labels trained it. Default: the split that came with the graph, else every
+                known label.
             method: A method that calibrates, for instance `"jackknife"` or `"temperature"`.
             weight_decay: λ that it was trained with.
             class_costs: The class weights it was trained with; None: none.
@@ -135,7 +136,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
             raise InputError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
         detector = Module(module, weight_decay=weight_decay)
         self = cls(detector=detector, method=method, class_costs=class_costs, **arguments)
-        chosen = get_method(method)
+        chosen, split = get_method(method), graph.public_split if split is None else split
         read = ReadLabels.of(chosen, graph, split, self._seed())
         if split is not None and chosen.trains_on == "train+val":
             read = ReadLabels(split.train, graph.y[split.train], split.val[:0], graph.y[split.val[:0]])
@@ -202,7 +203,8 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         Args:
             graph: The graph of the fit, or another one with known labels.
             nodes: The nodes that judge, as indices or a mask. Default: the test nodes of the split, else every label that
-                the model has not read, else those that trained it.
+                the model has not read if there are at least 50, else those that trained it. The first two must hold rare
+                nodes and others.
             budget: With it, recall within the budget is among the metrics.
             coverage: Of the intervals.
             num_resamples: Of the bootstrap.

@@ -16,7 +16,8 @@ from calirare.metrics import Summary, summary
 
 Source = Literal["unread", "left_out", "both"]
 FEWEST_UNREAD = 50
-"""With fewer labels that nothing has read, the labels that trained the model judge it better, each left out."""
+"""With fewer labels that nothing has read, and that nobody set aside for a test, those that trained the model judge it
+better, each left out."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +122,8 @@ def gather_evidence(
         clf: Fitted.
         graph: The graph it was fitted on, or another one.
         nodes: Judge by these nodes, as far as their labels are known: an index or a mask. Default: the test nodes of the
-            split, else every label that the model has not read, else those that trained it.
+            split, else every label that the model has not read if there are at least 50, else those that trained it. The
+            first two must hold rare nodes and others.
         among: Only labels of these nodes count; the desk leaves out what reviewers decided, for they decide the cases
             that the model picked.
     """
@@ -136,9 +138,10 @@ def gather_evidence(
     if nodes is not None:
         return _collect(clf, graph, unread, trained, allowed)
     in_place = np.array_equal(trained, clf.labelled_nodes_)
-    if in_place and clf.split_ is not None and clf.split_.test.size:
-        unread = np.intersect1d(unread, clf.split_.test)
-    enough = unread.size >= FEWEST_UNREAD or read is None
+    for_test = clf.split_.test if in_place and clf.split_ is not None else unread[:0]
+    if for_test.size:
+        unread = np.intersect1d(unread, for_test)
+    enough = for_test.size or unread.size >= FEWEST_UNREAD or read is None
     if enough and np.unique(graph.y[unread] == clf.rare_class_).size == 2:
         return _collect(clf, graph, unread, trained, allowed[:0])
     return _collect(clf, graph, unread[:0], trained, allowed)

@@ -47,10 +47,6 @@ class Fitted:
         return self.state_.num_features
 
     @property
-    def feature_names_(self) -> tuple[str, ...] | None:
-        return self.state_.feature_names
-
-    @property
     def schema_(self) -> dict[str, Any] | None:
         return self.state_.schema
 

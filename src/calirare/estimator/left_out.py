@@ -33,7 +33,8 @@ class LeftOutPredictions(Predictions):
     def predict_left_out(self) -> np.ndarray:
         """`(n, C)`: what the model says of each of `labelled_nodes_` without its label.
 
-        Neither the detector nor the calibration map has seen the label.
+        Neither the detector nor the calibration map has seen the label. Other methods than `"jackknife"`, and that one
+        where labels are too few to fit maps without some of them, have one map, which may have.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import Any
 
 from calirare.decisions.costs import Costs
 from calirare.detectors.base import Progress
-from calirare.errors import InputError
+from calirare.errors import CalirareError, InputError
 from calirare.evaluation import DoubtfulLabel, Evaluation, first_lines, look_again
 from calirare.evaluation.monitoring.alarms import Watch, watch
 from calirare.evaluation.monitoring.series import Series
@@ -148,6 +148,8 @@ class Desk:
         mine = reviewer if asked.pop("mine", None) else ""
         settings = self.setting.settings
         view = View.parse(asked, sort_model, filter_model)
+        if settings.blind:
+            view = view.blind()
         return replace(
             view,
             costs=self.station.costs(settings),
@@ -176,6 +178,7 @@ class Desk:
 
         A case that somebody decided since it was seen is refused and the others are stored.
         """
+        self._require_nodes(name for name, _ in cases)
         stored, refused = [], []
         for place, (name, seen) in enumerate(cases):
             key = f"{action_key}-{place}"
@@ -186,14 +189,21 @@ class Desk:
         return stored, refused
 
     def undo_many(self, numbers: Sequence[int], *, reviewer: str, action_key: str) -> tuple[list[Decision], int]:
-        """Take several decisions back; (rows stored, how many could not be, as somebody decided after them)."""
-        stored, refused = [], 0
+        """Take several decisions back; (rows stored, how many could not be, as somebody decided after them).
+
+        What is not the reviewer's to take back counts among the latter, beside others that are.
+        """
+        stored: list[Decision] = []
+        refused: list[CalirareError] = []
         for place, number in enumerate(numbers):
             try:
                 stored.append(self.undo(number, reviewer=reviewer, action_key=f"{action_key}-{place}"))
-            except ConflictError:
-                refused += 1
-        return stored, refused
+            except (ConflictError, InputError) as error:
+                refused.append(error)
+        wrong = [error for error in refused if isinstance(error, InputError)]
+        if wrong and not stored:
+            raise wrong[0]
+        return stored, len(refused)
 
     def decide(
         self,
@@ -211,8 +221,7 @@ class Desk:
         `shown`: version of the model whose probabilities were on the page, which a refit may have replaced since;
         default: the current one.
         """
-        if self.snapshot.find(node_id) is None:
-            raise InputError("node must be one of this graph.")
+        self._require_nodes([node_id])
         if shown is not None and shown not in self._versions:
             raise InputError("the page shows a model that this desk does not know; reload it.")
         row = self.store.record(
@@ -240,6 +249,10 @@ class Desk:
         stands = self.book.standing(name)
         self._tell(row.node_id, OPEN if stands is None else stands.decision)
         return row
+
+    def _require_nodes(self, names: Iterable[str]) -> None:
+        if any(self.snapshot.find(name) is None for name in names):
+            raise InputError("node must be one of this graph.")
 
     def go_back_to(self, version: str) -> None:
         """Make a kept model the current one again."""

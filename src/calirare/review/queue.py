@@ -17,13 +17,10 @@ from calirare.review.snapshot import COVERAGE, Snapshot
 from calirare.review.store.book import STATES, DecisionBook
 from calirare.review.store.decisions import OPEN
 from calirare.review.store.team import Team
-from calirare.review.view import RECORD, Conditions, View, WordCondition
+from calirare.review.view import HIDDEN_WHEN_BLIND, RECORD, Conditions, View, WordCondition
 
 LARGEST_PAGE = 1_000
 _KEPT = 12  # judgements, and orders, that are not worked out again
-_HIDDEN_WHEN_BLIND = (
-    "probability", "lower", "upper", "disagreement", "action", "saves", "costs", "decision", "reviewer",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +143,7 @@ class Queue:
                 columns[f"{RECORD}{name}"] = [column.say(node) for node in nodes.tolist()]
         if reviewer is not None:
             hidden = [not self.book.has_decided(reviewer, name) for name in names]
-            for name in _HIDDEN_WHEN_BLIND:
+            for name in HIDDEN_WHEN_BLIND:
                 columns[name] = [None if hide else value for hide, value in zip(hidden, columns[name], strict=True)]
         return columns
 

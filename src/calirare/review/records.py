@@ -20,6 +20,7 @@ from calirare.data.arrays import as_dense, column_of
 from calirare.data.feature_places import feature_places
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.node_columns import is_moment, truth_words
+from calirare.data.units import unscaled
 from calirare.decisions.numbers import say_day, say_money, teller_of
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
@@ -91,19 +92,6 @@ def shorten(text: str) -> str:
     return text
 
 
-def round_digits(values: np.ndarray) -> np.ndarray:
-    """The values with nine significant digits.
-
-    >>> round_digits(np.array([0.1 + 1e-13, -1234.50000001, 0.0, 2e300, np.nan])).tolist()
-    [0.1, -1234.5, 0.0, 2e+300, nan]
-    """
-    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):  # of zeros, and of the side that is not taken
-        places = 8 - np.floor(np.log10(np.abs(values)))
-        places = np.where(np.isfinite(places), places, 0.0)
-        scale = 10.0 ** np.abs(np.clip(places, -300, 300))  # exact up to 22: the last step rounds once
-        return np.where(places >= 0, np.round(values * scale) / scale, np.round(values / scale) * scale)
-
-
 class Records:
     """All columns by name.
 
@@ -171,9 +159,7 @@ def _from_features(snapshot: Snapshot) -> list[RecordColumn]:
 
 def _numbers_back(x: Any, column: Mapping[str, Any], place: int, gap: int | None) -> Callable[[], np.ndarray]:
     def make() -> np.ndarray:
-        # Standardising and back costs a few bits; what was written with few digits is shown so.
-        values = round_digits(column_of(x, place) * column["scale"] + column["mean"])
-        values[np.abs(values) <= 1e-6 * max(abs(column["mean"]), column["scale"])] = 0.0
+        values = unscaled(column_of(x, place), column["mean"], column["scale"])
         if gap is not None:
             values[column_of(x, gap) > 0] = np.nan
         return values

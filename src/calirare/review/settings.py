@@ -130,7 +130,7 @@ class SettingsBook:
         return self._change
 
     def _read(self) -> None:
-        row = self.log.last(_KIND).get(_SUBJECT)
+        row = self.log.last(_KIND, _SUBJECT)
         if row is not None and row.id > self._change.number:
             try:
                 found = DeskSettings().changed(json.loads(row.value))

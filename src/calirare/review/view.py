@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
 import numpy as np
@@ -13,11 +13,15 @@ from calirare.decisions.costs import ACTIONS, Costs
 from calirare.decisions.numbers import say_number
 from calirare.errors import InputError
 from calirare.review.store.book import STATES
+from calirare.review.store.decisions import CHOICES
 
 SORTABLE = ("id", "probability", "lower", "upper", "action", "saves", "decision")
 RECORD = "record:"
 """Prefix that marks a column of the nodes' records among the columns of the queue."""
 NUMBERS = ("probability", "lower", "upper", "saves")
+HIDDEN_WHEN_BLIND = (
+    "probability", "lower", "upper", "disagreement", "action", "saves", "costs", "decision", "reviewer",
+)  # fmt: skip
 _MOST_CONDITIONS = 8
 _LONGEST_SEARCH = 500
 
@@ -120,6 +124,20 @@ class View:
             search=str(data.get("search") or "").strip()[:_LONGEST_SEARCH],
             conditions=parse_conditions(filter_model),
             sort=tuple(_parse_sort(sort_model)),
+        )
+
+    def blind(self) -> Self:
+        """Without what would tell, case by case, what blind mode hides: tests and orders of hidden columns.
+
+        >>> asked = View.parse({"status": "rare"}, [{"colId": "probability", "sort": "desc"}, {"colId": "id", "sort": "asc"}])
+        >>> asked.blind().sort, asked.blind().status
+        ((('id', False),), None)
+        """
+        return replace(
+            self,
+            status=None if self.status in CHOICES else self.status,
+            conditions=tuple(one for one in self.conditions if one.column not in HIDDEN_WHEN_BLIND),
+            sort=tuple((column, descending) for column, descending in self.sort if column not in HIDDEN_WHEN_BLIND),
         )
 
 

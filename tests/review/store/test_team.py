@@ -7,6 +7,7 @@ import pytest
 from calirare.errors import InputError
 from calirare.review.app import make_app
 from calirare.review.links import check_links
+from calirare.review.pages.queue_grid import columns
 from calirare.scoring.service.access import Access
 
 
@@ -70,6 +71,19 @@ def test_many_cases_are_decided_and_taken_back_at_once(client, bob, desk, names)
     assert current == {names[0]: "open", names[1]: "rare", names[2]: "rare", names[3]: "open"}
 
 
+def test_of_many_cases_none_is_stored_where_one_is_unknown(client, bob, desk, names):
+    nodes = [{"node": name, "seen": 0} for name in (names[0], "no such")]
+    assert post(client, "decide-many", nodes=nodes, decision="rare", key="k").status_code == 400
+    assert desk.store.since() == []
+    own, other = (
+        decide(who, name, key=name).json["decision"]["id"] for who, name in zip((client, bob), names, strict=False)
+    )
+    back = post(client, "undo-many", decisions=[own, other, 99], key="back").json
+    assert [row["node_id"] for row in back["decisions"]] == [names[0]] and back["refused"] == 2
+    answer = post(client, "undo-many", decisions=[other], key="again")
+    assert answer.status_code == 400 and "bob's" in answer.json["error"]
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -108,6 +122,31 @@ def test_in_blind_mode_the_score_comes_after_the_decision(client, desk, names):
     rows, _ = desk.queue.rows(desk.view({}), 0, 3, (), "bob")
     assert {row["decision"] for row in rows} == {None}  # nor what others said
     assert client.get("/export/queue.csv").status_code == 403
+
+
+def test_in_blind_mode_no_filter_and_no_order_tells_the_score(client, desk, names):
+    """Nor does one of what others said; the desk's own filters and order stay."""
+    plain = post(client, "rows", start=0, stop=400).json
+    ids = [row["id"] for row in plain["rows"]]
+    desk.set({"blind": True}, reviewer="ada")
+    high = {"type": "greaterThan", "filter": 0.5}
+    for asked in (
+        *({"filter": {name: high}} for name in ("probability", "lower", "upper", "saves")),
+        *(
+            {"sort": [{"colId": name, "sort": "desc"}]}
+            for name in ("probability", "lower", "action", "saves", "decision")
+        ),
+        {"view": {"status": "rare"}},
+    ):
+        assert [row["id"] for row in post(client, "rows", start=0, stop=400, **asked).json["rows"]] == ids
+    by_name = post(client, "rows", start=0, stop=400, sort=[{"colId": "id", "sort": "asc"}]).json["rows"]
+    assert [row["id"] for row in by_name] == sorted(ids)
+    hidden = {one["field"] for one in columns(desk) if one.get("sortable") is False} - {"reason", "assigned"}
+    assert hidden == {"probability", "lower", "action", "saves", "decision"}
+    desk.set({"filters": {"probability": high}}, reviewer="ada")
+    assert post(client, "rows", start=0, stop=400).json["count"] == sum(
+        row["probability"] > 0.5 for row in plain["rows"]
+    )
 
 
 @pytest.mark.parametrize(

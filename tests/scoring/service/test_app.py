@@ -88,6 +88,17 @@ def test_triage_of_new_nodes(client, tables, whole):
         assert row["probability"] == pytest.approx(whole[row["id"]]["probability"], abs=1e-6)
 
 
+@pytest.mark.parametrize(("asked", "status"), [(90001, 200), (90001.0, 200), ("90001", 200), ("90001.0", 400)])
+def test_a_whole_number_is_the_same_id_as_a_decimal(client, tables, asked, status):
+    rows = [{**as_rows(tables[1][0])[0], "id": 90001.0}]
+    answer = client.post("/triage", {"cases": [{"id": asked}], "nodes": rows})
+    assert answer.status == status
+    if status == 200:
+        assert [str(row["id"]) for row in answer.json()["decisions"]] == ["90001"]
+    else:
+        assert "there is no node '90001.0'" in answer.json()["error"]
+
+
 def test_facts(client, models):
     assert client.get("/health").json() == {"status": "ok"}
     found = client.get("/version").json()
@@ -151,6 +162,7 @@ def test_examples_work_as_they_are_and_answers_keep_to_the_document(client, tabl
         ("/explain", {"id": "nobody"}, 400, "there is no node"),
         ("/triage", {"cases": []}, 422, "cases"),
         ("/triage", {"cases": [{"id": "x", "cost_miss": -1}]}, 422, "cost_miss"),
+        ("/triage", {"cases": [{"id": "x"}], "review_error": 0.5}, 422, "review_error"),
         ("/nowhere", {}, 404, "no such route"),
         ("/score/", {}, 404, "no such route"),
         ("/health", {}, 405, "GET /docs says how"),

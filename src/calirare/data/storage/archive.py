@@ -91,7 +91,8 @@ def _read_member(path: Path, archive: zipfile.ZipFile, member: zipfile.ZipInfo) 
                 f"{path}: array {member.filename!r} holds Python objects (a pickle), which are never loaded."
             )
         count = math.prod(int(length) for length in shape)
-        if member.file_size - stream.tell() != count * dtype.itemsize:  # before memory is taken for what it claims
+        empty = count > 0 and not dtype.itemsize  # of which any number fits in no byte
+        if empty or member.file_size - stream.tell() != count * dtype.itemsize:  # before memory is taken for it
             raise DataError(f"{path}: array {member.filename!r} is truncated or altered.")
         array = np.empty(count, dtype=dtype)
         _fill(array.view(np.uint8), stream)

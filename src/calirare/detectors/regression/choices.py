@@ -14,7 +14,7 @@ from calirare.detectors.regression.landmarks import LikenessToLandmarks, choose_
 from calirare.detectors.regression.squash import Squash
 from calirare.features.propagation import plain_means
 
-MOST_HOPS = 3
+_FIRST_HOPS, _MOST_HOPS = 2, 3
 Reach = Literal["attributes", "own", "plain", "all", "means"]
 """Which dense columns are read. `attributes`: the node's own. `own`: also what its edges and its place say. `plain`: also the
 plain means of attributes over neighbours. `all`: every column. `means`: attributes and plain means alone."""
@@ -66,7 +66,7 @@ class DesignChoices:
             self._likeness = LikenessToLandmarks(inputs.word_hops, labels.nodes, landmarks, few)
         families: dict[Reach, tuple[str, ...]] = dict.fromkeys(("attributes", "own", "all"), columns.groups)
         self._families = families | dict.fromkeys(("plain", "means"), plain_means(columns))
-        self._hops = min(2, MOST_HOPS) if self._fixed is None else self._fixed
+        self._hops = _FIRST_HOPS if self._fixed is None else self._fixed
         self.first = self._design(self._hops, self._reaches[0] if self._likeness is None else None)
 
     @property
@@ -85,7 +85,7 @@ class DesignChoices:
             for reach in self._reaches[1:]:
                 yield self._design(0 if reach == "own" else self._hops, reach)
         elif self._fixed is None:
-            yield from (self._design(hops, None) for hops in (1, MOST_HOPS))
+            yield from (self._design(hops, None) for hops in (1, _MOST_HOPS))
 
     def with_all_landmarks(self, design: Design) -> Design:
         """The same hops, seen from all landmarks; few were enough to choose them by."""

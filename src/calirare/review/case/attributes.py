@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from calirare.data.arrays import UNKNOWN, as_dense, column_of
 from calirare.data.feature_places import feature_places
 from calirare.data.tables.schema.node_columns import is_moment, truth_words
+from calirare.data.units import unscaled
 from calirare.decisions.facts import some_others
 from calirare.decisions.numbers import say_day, say_number, teller_of
 from calirare.review.snapshot import Snapshot
@@ -110,8 +111,7 @@ def _numeric(column: Mapping[str, Any], value: float, others: np.ndarray, missin
     say = say_day if is_moment(column) else teller_of(others * scale + mean)
 
     def units(x: float) -> str:
-        there = x * scale + mean
-        return say(there if abs(there) > 1e-6 * max(abs(mean), scale) else 0.0)  # what standardising and back leaves
+        return say(float(unscaled(np.array(x), mean, scale)))
 
     if (mark := _truth(column, value, others)) is not None and not missing:
         return mark

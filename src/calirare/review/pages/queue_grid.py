@@ -8,7 +8,7 @@ import dash_ag_grid
 from dash import html
 
 from calirare.review.desk import Desk
-from calirare.review.view import RECORD
+from calirare.review.view import HIDDEN_WHEN_BLIND, RECORD
 
 _NUMBER: dict[str, Any] = {"filter": "agNumberColumnFilter", "type": "rightAligned"}
 _FILTER_OPTIONS = {"buttons": ["reset"], "maxNumConditions": 2}
@@ -53,7 +53,7 @@ def columns(desk: Desk) -> list[dict[str, Any]]:
         for name in settings.columns
         if name in records
     ]
-    return [
+    found = [
         {"field": "id", "headerName": "Node", "cellRenderer": "NodeLink", "width": 132, "minWidth": 112},
         *_SCORES,
         *own,
@@ -61,6 +61,8 @@ def columns(desk: Desk) -> list[dict[str, Any]]:
         {"field": "decision", "headerName": "Decision", "cellRenderer": "DecisionCell", "width": 132},
         {"field": "assigned", "headerName": "For", "cellRenderer": "Plain", "sortable": False, "width": 90},
     ]
+    hidden = HIDDEN_WHEN_BLIND if settings.blind else ()
+    return [one | {"sortable": False, "filter": False} if one["field"] in hidden else one for one in found]
 
 
 def grid(desk: Desk) -> Any:

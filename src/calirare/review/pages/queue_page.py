@@ -149,7 +149,9 @@ def add_callbacks(app: Dash, desk: Desk) -> None:
         view, queue, wanted = desk.view({}), desk.queue, columns(desk)
         counts = queue.open_counts(view)
         drawn = draw_forecast(view, queue)
-        same = [one.get("field") for one in shown or ()] == [one["field"] for one in wanted]
+        same = [(one.get("field"), one.get("sortable")) for one in shown or ()] == [
+            (one["field"], one.get("sortable")) for one in wanted
+        ]
         return paint(drawn), no_update if same else wanted, *(f"{counts[name]:,}" for name in ACTIONS)
 
     @app.callback(Output("queue-beware", "children"), Input("stamp", "data"), prevent_initial_call=True)

@@ -43,7 +43,7 @@ class EventLog:
     >>> from calirare.review.store.decisions import DecisionStore
     >>> log = EventLog(DecisionStore.open("sqlite://").database)
     >>> _ = log.add("assigned", "A7", "bob", reviewer="ada")
-    >>> log.add("assigned", "A7", "eve", reviewer="ada").value, log.last("assigned")["A7"].value
+    >>> log.add("assigned", "A7", "eve", reviewer="ada").value, log.last("assigned", "A7").value
     ('eve', 'eve')
     """
 
@@ -69,8 +69,17 @@ class EventLog:
         query = select(EVENTS).where(EVENTS.c.network == self.network, EVENTS.c.id > number).order_by(EVENTS.c.id)
         with self.database.connected() as connection:
             rows = connection.execute(query).all()
-        return [Event(**{name: getattr(row, name) for name in Event.__dataclass_fields__}) for row in rows]
+        return [_event(row) for row in rows]
 
-    def last(self, kind: str) -> dict[str, Event]:
-        """The last row of every subject of a kind."""
-        return {event.subject: event for event in self.since() if event.kind == kind}
+    def last(self, kind: str, subject: str) -> Event | None:
+        """The last row of a subject; None where there is none."""
+        query = select(EVENTS).where(
+            EVENTS.c.network == self.network, EVENTS.c.kind == kind, EVENTS.c.subject == subject
+        )
+        with self.database.connected() as connection:
+            row = connection.execute(query.order_by(EVENTS.c.id.desc()).limit(1)).first()
+        return None if row is None else _event(row)
+
+
+def _event(row: Any) -> Event:
+    return Event(**{name: getattr(row, name) for name in Event.__dataclass_fields__})

@@ -33,7 +33,7 @@ def check_network(log: EventLog, graph: RareGraph) -> None:
 
     A network that was given a name is what its name says; no edges are compared.
     """
-    known = log.last(_KIND).get(_SUBJECT)
+    known = log.last(_KIND, _SUBJECT)
     if known is None or log.network:
         return
     kept = json.loads(known.value)
@@ -48,7 +48,7 @@ def check_network(log: EventLog, graph: RareGraph) -> None:
 def join_network(log: EventLog, graph: RareGraph) -> None:
     """`check_network`, then remember this network's edges."""
     check_network(log, graph)
-    found, known = json.dumps(fingerprint(graph)), log.last(_KIND).get(_SUBJECT)
+    found, known = json.dumps(fingerprint(graph)), log.last(_KIND, _SUBJECT)
     if known is None or known.value != found:
         log.add(_KIND, _SUBJECT, found, reviewer="calirare")
 

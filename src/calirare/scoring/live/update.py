@@ -53,6 +53,11 @@ class Update:
     num_asked: int | None = None
 
 
+def as_name(node: Any) -> str:
+    """An id as text; 7.0 is 7, as in a table."""
+    return str(int(node) if isinstance(node, float) and node.is_integer() else node)
+
+
 class NodeNames:
     """From ids to node indices, whole numbers and text alike."""
 
@@ -67,10 +72,10 @@ class NodeNames:
         """The node of this id, or None.
 
         >>> names = NodeNames(RareGraph(x=np.eye(2), edge_index=np.array([[0], [1]]), y=np.array([0, 1]), node_ids=[5, 7]))
-        >>> names.find(7), names.find("7"), names.find("8")
-        (1, 1, None)
+        >>> names.find(7), names.find("7"), names.find(7.0), names.find("8")
+        (1, 1, 1, None)
         """
-        return self._place.get(str(name))
+        return self._place.get(as_name(name))
 
     def places(self, names: Iterable[str | None]) -> np.ndarray:
         """The nodes of many ids, given as text; -1 for unknown ones."""

@@ -65,7 +65,7 @@ class ToDecide(WithRows):
     cost_miss: Price = Field(default=MISS, description="Cost of a rare node that is cleared, where a case has no own.")
     cost_alarm: Price = Field(default=ALARM, description="Cost of an alert on a node that is not rare.")
     cost_review: Price = Field(default=REVIEW, description="Cost of a review by a person.")
-    review_error: float = Field(default=REVIEW_ERROR, ge=0, le=1, description="Share of reviews that end wrong.")
+    review_error: float = Field(default=REVIEW_ERROR, ge=0, lt=0.5, description="Share of reviews that end wrong.")
     budget: int | None = Field(default=None, ge=0, description="Most reviews among these cases.")
 
     def prices(self, name: str) -> list[float]:

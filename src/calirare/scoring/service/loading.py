@@ -18,6 +18,7 @@ from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier, load
 from calirare.persistence.folder import model_version
 from calirare.scoring.live.scores import LiveScores
+from calirare.scoring.live.update import Update, as_name
 
 _MOST_CELLS = 4_000_000
 Rows = list[dict[str, Any]]
@@ -69,24 +70,29 @@ class Loaded:
 
     def score(self, nodes: Rows, edges: Rows, also: Iterable[Any]) -> dict[str, np.ndarray]:
         """See `LiveScores.score`; without rows, the known nodes as they stand."""
-        also = list(also)
-        if nodes or edges:
-            return self.live.score(self._nodes(nodes), as_columns(edges), also)
-        if not also:
-            raise InputError("give nodes, edges or ids: there is nothing to score.")
-        found = [self.live.index_of(one) for one in also]
-        return {name: values[found] for name, values in self.live.table.items()}
+        return self._said(self._read_rows(nodes, edges), list(also))
 
     def decide(
         self, nodes: Rows, edges: Rows, ids: list[Any], costs: Costs, budget: int | None
     ) -> dict[str, np.ndarray]:
         """Alert, review or clear the nodes of these ids, known or among the rows."""
-        fresh = {str(row.get(self._id)) for row in nodes}
-        found = self.score(nodes, edges, [one for one in ids if str(one) not in fresh])
+        update, names = self._read_rows(nodes, edges), [as_name(one) for one in ids]
+        fresh = set() if update is None else set(update.ids[: update.num_asked].astype(str).tolist())
+        found = self._said(update, [name for name in names if name not in fresh])
         row_of = {str(one): row for row, one in enumerate(found["id"].tolist())}
-        table = {name: values[[row_of[str(one)] for one in ids]] for name, values in found.items()}
-        live = self.live
-        return decide_cases(live.classifier, table, costs, budget)
+        table = {name: values[[row_of[one] for one in names]] for name, values in found.items()}
+        return decide_cases(self.live.classifier, table, costs, budget)
+
+    def _read_rows(self, nodes: Rows, edges: Rows) -> Update | None:
+        return self.live.read(self._nodes(nodes), as_columns(edges)) if nodes or edges else None
+
+    def _said(self, update: Update | None, also: list[Any]) -> dict[str, np.ndarray]:
+        known = [self.live.index_of(one) for one in also]
+        if update is not None:
+            return self.live.score_update(update, known)
+        if not known:
+            raise InputError("give nodes, edges or ids: there is nothing to score.")
+        return {name: values[known] for name, values in self.live.table.items()}
 
     @property
     def _id(self) -> str:

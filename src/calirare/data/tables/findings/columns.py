@@ -16,6 +16,7 @@ from calirare.data.arrays import by_column, column_of
 from calirare.data.feature_places import feature_places
 from calirare.data.graph import RareGraph
 from calirare.data.tables.gathering.same import shared_values
+from calirare.data.units import unscaled
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +55,7 @@ def audit_columns(graph: RareGraph) -> Iterator[AuditColumn]:
     for column, places, gap in feature_places(graph.table_columns):
         missing = None if gap is None else column_of(x, gap) > 0
         if column["type"] == "numeric":
-            values = column_of(x, places.start) * column["scale"] + column["mean"]
+            values = unscaled(column_of(x, places.start), column["mean"], column["scale"])
             yield replace(_of_numbers(column["name"], values, missing), time=bool(column.get("days")))
         elif column["type"] == "text":
             most = _most_telling(x[:, places], *labelled_rows(graph))

@@ -11,6 +11,7 @@ from sklearn.metrics import roc_auc_score
 
 from calirare.data.graph import RareGraph
 from calirare.detectors import forest
+from calirare.detectors.base import LabelledNodes
 from calirare.detectors.forest import Forest, Sort
 from calirare.detectors.trees.grove import bootstrap_counts
 from calirare.errors import InputError, LabelError, NotFittedError
@@ -46,6 +47,26 @@ def test_every_tree_sees_a_rare_label_and_every_group_is_out_of_some_bag() -> No
     assert (counts[:, :3].sum(axis=1) == 3).all() and (counts[:, 3:].sum(axis=1) == 60).all()
     assert (counts == 0).any(axis=0).all()
     assert (bootstrap_counts(np.array([1, 0, 0]), np.arange(3), 30, rng)[:, 0] == 0).sum() == 10
+
+
+def test_a_tree_draws_a_label_where_every_class_has_one() -> None:
+    counts = bootstrap_counts(np.array([1, 0]), np.arange(2), 30, np.random.default_rng(0))
+    assert counts.any(axis=1).all() and (counts == 0).any(axis=0).all()
+    graph = dense_graph()
+    one_each = np.array([np.flatnonzero(graph.y == k)[0] for k in (0, 1)])
+    labels = LabelledNodes(one_each, np.array([0, 1]), np.array([0.5, 0.5]), 2, np.arange(2))
+    assert np.isfinite(Forest(trees=20, jobs=1).fit(inputs_of(graph), labels).left_out_logits()).all()
+
+
+@pytest.mark.parametrize("width", [0, 1])
+def test_hardly_any_column_and_no_edges(width: int) -> None:
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((200, width))
+    y = (x[:, 0] > 0.5 if width else rng.random(200) < 0.2).astype(np.int64)
+    inputs = inputs_of(RareGraph(x=x, edge_index=np.zeros((2, 0), dtype=np.int64), y=y))
+    found = Forest(trees=20, jobs=1).fit(inputs, labels_of(inputs.graph, 80)).logits(inputs)
+    margin = found[:, 1] - found[:, 0]
+    assert roc_auc_score(y, margin) > 0.99 if width else np.ptp(margin) == 0
 
 
 def _asked(forest: Forest, tree: int, groups: tuple[str, ...]) -> set[str]:

@@ -244,4 +244,5 @@ def test_the_individual_error_of_some_nodes_is_theirs_among_all(detector):
     clf = cr.RareCategoryClassifier(detector, device="cpu").fit(graph)
     some = np.array([5, 17, 80, 199])
     every = clf.individual_calibration_error(graph)
-    np.testing.assert_allclose(clf.individual_calibration_error(graph, nodes=some), every[some], atol=1e-5)
+    for nodes in (some, some.tolist(), np.isin(np.arange(200), some)):
+        np.testing.assert_allclose(clf.individual_calibration_error(graph, nodes=nodes), every[some], atol=1e-5)

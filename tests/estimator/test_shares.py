@@ -146,3 +146,24 @@ def test_what_cannot_be_moved_or_read_is_refused(case):
     nothing = cr.RareCategoryClassifier("linear").fit(noise)
     with pytest.raises(LabelError, match="no skill"):
         nothing.estimate_rare_share(noise)
+
+
+@pytest.mark.refits
+def test_the_share_is_read_off_the_scores_as_surely_whoever_knows_that_of_the_fit():
+    """Labels drawn within each class, a quarter of them rare; a tenth of the nodes are."""
+    inside, width = {"counted": 0, "moved": 0, "given": 0}, {"counted": 0.0, "moved": 0.0, "given": 0.0}
+    for seed in range(20):
+        graph = cr.make_transactions(1_500, labelled_share=1.0, rare_share=0.1, seed=seed, with_payments=False)
+        rng, y = np.random.default_rng(seed), np.full(1_500, -1)
+        for label, count in ((1, 40), (0, 120)):
+            y[rng.choice(np.flatnonzero(graph.y == label), count, replace=False)] = label
+        labelled, linear = graph.with_labels(y), cr.detectors.Linear(penalty=0.01)
+        clf = cr.RareCategoryClassifier(linear).fit(labelled)
+        given = cr.RareCategoryClassifier(linear, rare_share=0.1).fit(labelled)
+        truth = graph.y[y < 0].mean()
+        for name, model in (("counted", clf), ("moved", clf.with_rare_share(0.1)), ("given", given)):
+            found = model.estimate_rare_share(labelled)
+            inside[name] += found.lower <= truth <= found.upper
+            width[name] += found.upper - found.lower
+    assert min(inside.values()) >= 15  # one in a thousand would miss more of 20 at 90%
+    assert 0.8 < width["moved"] / width["counted"] < 1.5 and 0.8 < width["given"] / width["counted"] < 1.5

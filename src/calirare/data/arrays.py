@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.errors import InputError
+from calirare.errors import InputError, LabelError
 
 UNKNOWN = -1
 """The label of a node whose class is not known."""
@@ -49,6 +49,21 @@ def as_indices(value: Any, name: str) -> np.ndarray:
     if not -(2**63) <= least <= most < 2**63:
         raise InputError(f"{name} must hold whole numbers below 2⁶³; got {least} to {most}.")
     return array.astype(np.int64, copy=False)
+
+
+def as_nodes(value: Any, num_nodes: int) -> np.ndarray:
+    """Indices `(n,)` from indices or a mask over all nodes.
+
+    >>> as_nodes([2, 0], 3).tolist(), as_nodes(np.array([False, True, True]), 3).tolist()
+    ([2, 0], [1, 2])
+    """
+    chosen = as_array(value, "nodes")
+    if chosen.dtype == bool and chosen.shape == (num_nodes,):
+        return np.flatnonzero(chosen)
+    fits = chosen.ndim == 1 and (not chosen.size or chosen.dtype.kind in "iu")
+    if not fits or chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
+        raise LabelError(f"nodes must list node indices in 0…{num_nodes - 1}, or be a mask over all {num_nodes} nodes.")
+    return chosen.astype(np.int64)
 
 
 def as_floats(value: Any, name: str) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from calirare.data.arrays import as_nodes
 from calirare.data.checks import check_count
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.named_columns import NamedColumns
@@ -21,7 +22,7 @@ from calirare.decisions.wording import Wording, sets_beside, wording_of, write_p
 from calirare.detectors.base import Progress
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.evidence import answered_nodes, as_node_indices, labels_read, read_nodes
+from calirare.estimator.evidence import answered_nodes, labels_read, read_nodes
 from calirare.estimator.fitted import Fitted
 from calirare.estimator.known_again import is_graph_of_fit
 from calirare.uncertainty.calibration_maps import CalibrationDraws
@@ -266,7 +267,7 @@ def _choose_nodes(graph: RareGraph, nodes: Any, answered: np.ndarray) -> np.ndar
     """The nodes that were asked for; else all of kinds that carry labels, without those whose answer is known."""
     if nodes is None:
         return np.setdiff1d(graph.scored, answered)
-    return np.unique(as_node_indices(nodes, graph.num_nodes))
+    return np.unique(as_nodes(nodes, graph.num_nodes))
 
 
 def _judged(table: Triage) -> Triage:

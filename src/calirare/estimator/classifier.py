@@ -23,7 +23,7 @@ from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector
 from calirare.errors import InputError, ModelFormatError
 from calirare.estimator.evidence import gather_evidence, require_same_classes
-from calirare.estimator.fitting import Fitting, TrainedDetector
+from calirare.estimator.fitting import Fitting, TrainedDetector, require_logits
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
 from calirare.estimator.score_profile import profile_scores
@@ -147,7 +147,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         fitted = make_detector(detector)
         assert isinstance(fitted, Network)
         fitted.adopt(ModuleNetwork(module, graph.num_classes), inputs, labels, self._seed())
-        _require_logits(fitted.logits(inputs))
+        require_logits(fitted.logits(inputs))
         only_train = None if split is None else Split(train=read.train_nodes, val=read.val_nodes)
         return self.calibrate(TrainedDetector(fitted, inputs, labels), graph, only_train)
 
@@ -280,13 +280,9 @@ def load(path: str | Path, module: nn.Module | None = None) -> RareCategoryClass
         if isinstance(error, ModelFormatError):
             raise
         said = " ".join(str(error).split())  # torch's go over several lines
+        if module is not None and isinstance(error, RuntimeError):
+            raise InputError(f"module must be the one that was fitted; this one has other weights ({said}).") from error
         raise ModelFormatError(
             f"{path} is not a complete calirare model ({type(error).__name__}: {said}); save it again."
         ) from error
     return classifier
-
-
-def _require_logits(logits: np.ndarray) -> None:
-    """Refuse a module that ends in softmax: calibration would take the logarithm of a logarithm."""
-    if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1.0, atol=1e-4):
-        raise InputError("the module returns probabilities (rows sum to one); let it return logits, without softmax.")

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN, as_array
+from calirare.data.arrays import UNKNOWN, as_nodes
 from calirare.data.graph import RareGraph, require_graph
 from calirare.errors import LabelError
 from calirare.estimator.known_again import NOWHERE, held_out_at, trained_at
@@ -133,7 +133,7 @@ def gather_evidence(
         trained = np.full(clf.labelled_nodes_.size, NOWHERE)
     allowed = graph.known if among is None else np.intersect1d(graph.known, among)
     if nodes is not None:
-        allowed = np.intersect1d(allowed, as_node_indices(nodes, graph.num_nodes))
+        allowed = np.intersect1d(allowed, as_nodes(nodes, graph.num_nodes))
     unread = np.setdiff1d(allowed, [] if read is None else read)
     if nodes is not None:
         return _collect(clf, graph, unread, trained, allowed)
@@ -182,14 +182,3 @@ def _collect(
     source: Source = "both" if len(pieces) == 2 else "unread" if unread.size else "left_out"
     nodes, y, before, after, predicted = (np.concatenate(columns) for columns in zip(*pieces, strict=True))
     return Evidence(source, nodes, y, before, after, predicted, int(clf.rare_class_))
-
-
-def as_node_indices(nodes: Any, num_nodes: int) -> np.ndarray:
-    """Indices `(n,)` from indices or a mask over all nodes."""
-    chosen = as_array(nodes, "nodes")
-    if chosen.dtype == bool and chosen.shape == (num_nodes,):
-        return np.flatnonzero(chosen)
-    fits = chosen.ndim == 1 and (not chosen.size or chosen.dtype.kind in "iu")
-    if not fits or chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
-        raise LabelError(f"nodes must list node indices in 0…{num_nodes - 1}, or be a mask over all {num_nodes} nodes.")
-    return chosen.astype(np.int64)

@@ -7,7 +7,9 @@ from itertools import repeat
 from typing import Any
 
 import numpy as np
+from scipy.special import softmax
 
+from calirare.calibration.stack import StackScaling
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, Progress
 from calirare.detectors.networks.network import Network
@@ -81,14 +83,13 @@ class Explanations(LeftOutPredictions):
         """The columns' half of `explain`, for one row of inputs whose logits the detector has given."""
         probability = float(self._to_probabilities(logits, inputs)[row, self.rare_class_])
         found = next(self.shares_of(inputs, np.array([row])))
-        told = float(found.shares.sum())
-        slope = 1.0 if isinstance(self.detector_, Stack) else self._slope(logits, row, inputs, told)
-        return make_explanation(row, probability, found, slope)
+        return make_explanation(row, probability, found, self._slope(logits, row, inputs, float(found.shares.sum())))
 
     def column_shares(self, graph: RareGraph, nodes: np.ndarray, *, networks: bool = True) -> Iterator[Contributions]:
         """How the columns made the logit of each of some nodes: the quick half of `explain`.
 
-        Of a stack the shares are those of the calibrated logit; of a single detector those of its own.
+        Of a stack the shares are those of the weighted logit, before it is drawn to the base rate where skill is not fully
+        shown; of a single detector those of its own.
 
         Args:
             graph: The graph.
@@ -138,9 +139,18 @@ class Explanations(LeftOutPredictions):
         """How far the node's calibrated logit moves per unit of the detector's own, as the columns add what is `told` in all.
 
         Not the slope where the node is: the steps of isotonic regression, and probabilities of 0 and 1, have none there.
+        The logit of a stack is the weighted one, which moves otherwise only where it is drawn to the base rate.
         """
+        calibrator, rare = self.calibrator_, self.rare_class_
+        stack = isinstance(calibrator, StackScaling)
+        if stack and calibrator.keep_ == 1:
+            return 1.0
         ends = np.array([0.0, -told]) if abs(told) > _SHORT else np.array([_SHORT, -_SHORT])
-        logits = whole[node] + ends[:, None] * np.eye(whole.shape[1])[self.rare_class_]
-        p = np.clip(self._without(whole, logits, node, inputs), 1e-15, 1 - 1e-15)
+        from_here = ends[:, None] * np.eye(whole.shape[-1])[rare]
+        if stack:
+            p = calibrator.drawn(softmax(calibrator.scores(whole[[node]]) + from_here, axis=1))[:, rare]
+        else:
+            p = self._without(whole, whole[node] + from_here, node, inputs)
+        p = np.clip(p, 1e-15, 1 - 1e-15)
         moved = np.log(p) - np.log1p(-p)
         return float((moved[0] - moved[1]) / (ends[0] - ends[1]))

@@ -20,7 +20,7 @@ from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Pro
 from calirare.detectors.left_out.folds import fold_numbers
 from calirare.detectors.networks.fitting.training import Training
 from calirare.detectors.networks.fitting.weights import ClassCosts, node_weights
-from calirare.detectors.networks.members import GCN
+from calirare.detectors.networks.members import GCN, Module
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
@@ -104,6 +104,8 @@ class Fitting(Fitted):
                 method.objective, validation, method.trains_on == "train", method.refinement, method.rests
             )
             detector.fit(inputs, labels, seed=seed, progress=progress, training=training)
+            if isinstance(detector, Module):
+                require_logits(detector.logits(inputs))
         else:
             detector.fit(inputs, labels, seed=seed, progress=progress)
         return TrainedDetector(detector, inputs, labels)
@@ -215,3 +217,9 @@ class Fitting(Fitted):
         fold = fold_numbers(labels, self._seed(), num_folds=10)
         logits = detector.left_out_logits()
         return left_out_probabilities(lambda: make_calibrator(self.method, detector), logits, labels.y, shares, fold)
+
+
+def require_logits(logits: np.ndarray) -> None:
+    """Refuse a module that ends in softmax: calibration would take the logarithm of a logarithm."""
+    if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1.0, atol=1e-4):
+        raise InputError("the module returns probabilities (rows sum to one); let it return logits, without softmax.")

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from scipy.special import softmax
 from torch import Tensor
 
 from calirare.calibration.stack import StackScaling
+from calirare.data.arrays import as_nodes
 from calirare.data.graph import RareGraph
 from calirare.detectors.base import DetectorInputs, Progress
 from calirare.detectors.stack import Stack
@@ -94,9 +96,9 @@ class LeftOutPredictions(Predictions):
         return jackknife_deviation(table, self.predict_proba(graph)[:, self.rare_class_], len(self.labelled_nodes_))
 
     def individual_calibration_error(
-        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False, nodes: np.ndarray | None = None
+        self, graph: RareGraph, coverage: float = 0.9, *, clip: bool = False, nodes: Any = None
     ) -> np.ndarray:
-        """ICE of every node, `(N,)`, or of some; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
+        """ICE of every node, `(N,)`, or of some, given as indices or a mask; its mean is EICE. See `calirare.metrics.individual` for what it does not see.
 
         >>> import calirare as cr
         >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
@@ -104,16 +106,17 @@ class LeftOutPredictions(Predictions):
         >>> bool(clf.individual_calibration_error(graph).mean() < 0.05)
         True
         """
-        probabilities = self.predict_proba(graph)[slice(None) if nodes is None else nodes]
+        chosen = None if nodes is None else as_nodes(nodes, graph.num_nodes)
+        probabilities = self.predict_proba(graph)[slice(None) if chosen is None else chosen]
         predicted = probabilities.argmax(axis=1)
         result = np.empty(len(predicted))
         for c in np.unique(predicted).tolist():
             mine = predicted == c
-            if nodes is None:
+            if chosen is None:
                 rows, table = self.left_out_table(graph, c)
                 table = table[mine]
             else:
-                rows, table = self._left_out_at(graph, nodes[mine], c)
+                rows, table = self._left_out_at(graph, chosen[mine], c)
             residuals = residuals_of(self.predict_left_out(), self.labelled_y_, rows, c)
             lower, upper = bounds_of_class(table, residuals, coverage=coverage, clip=clip)
             result[mine] = np.abs((lower + upper) / 2 - probabilities[mine, c])

@@ -9,10 +9,11 @@ from typing import Any, Self
 import numpy as np
 
 from calirare.calibration.base import at_shares
+from calirare.data.arrays import as_nodes
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError, LabelError
 from calirare.estimator.asked import AskedGraph
-from calirare.estimator.evidence import as_node_indices, read_nodes
+from calirare.estimator.evidence import read_nodes
 from calirare.estimator.labels import move_rare_share
 from calirare.estimator.sureness import Sureness
 from calirare.uncertainty.prior_shift import Share, share_of_new_nodes
@@ -89,15 +90,18 @@ class OtherShares(Sureness):
                 "Label some nodes at random and give their share."
             )
         read = read_nodes(self, graph)
-        asked = graph.scored if nodes is None else as_node_indices(nodes, graph.num_nodes)
+        asked = graph.scored if nodes is None else as_nodes(nodes, graph.num_nodes)
         chosen = np.setdiff1d(asked, [] if read is None else read)
+        if not asked.size:
+            raise InputError("nodes must name at least one node whose share is asked for.")
         if not chosen.size:
             raise LabelError("the model has read the labels of all nodes of this graph; there is no share to estimate.")
         return share_of_new_nodes(
             self.predict_proba(graph)[chosen, self.rare_class_],
             self.base_rate_,
             *self.left_out_rare(),
-            self.calibration_draws(),
+            # What rare nodes score beside others is known as well as labels tell it, whoever knows the share at the fit.
+            self._calibration_draws(self._num_share_labels() or len(self.labelled_nodes_)),
             coverage=coverage,
             seed=self.seed,
         )

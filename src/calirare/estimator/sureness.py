@@ -43,11 +43,15 @@ class Sureness(Explanations):
         >>> bool((interval.lower < interval.upper).all())
         True
         """
+        return self._calibration_draws(self._num_share_labels())
+
+    def _calibration_draws(self, num_share_labels: int | None) -> CalibrationDraws:
+        """The maps, where the population's share was counted on so many labels; None: where it is known."""
         calibrator = self.calibrator_
         return calibration_draws(
             *self.left_out_rare(),
             rare_share=self.base_rate_,
-            num_share_labels=self._num_share_labels(),
+            num_share_labels=num_share_labels,
             seed=self._seed(),
             undo=None if calibrator is None else Drawn(*calibrator.drawn_of_class(self.rare_class_)),
             degree=self.state_.degree,

@@ -189,7 +189,7 @@ def _with_same(nodes: Any, edges: Any, asked: Asked, schema: Mapping[str, Any]) 
     shards = open_shards(named_tables(nodes, "nodes")[0][1], "nodes")
     own = find_id(shards.empty, asked.names["id"])
     same = asked.same or ()
-    check_same(NodeRows(shards.empty, own), same, asked.names["weight"], asked.edge_type)
+    check_same(NodeRows(shards.empty, own), same, asked.names["weight"], asked.edge_type, fitted=True)
     columns = [own, *same]
     found = pl.concat([shards.empty.select(columns), *(frame for _, frame in shards.batches(columns, _MOST_CELLS))])
     return with_same(tables, NodeRows(found, own), same, schema["edges"].get("tables", ()))

@@ -8,6 +8,7 @@ from datetime import date, timedelta
 from typing import Any
 
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES
+from calirare.data.tables.cells.number_text import is_ledger
 from calirare.data.tables.cells.text import words_for_gaps
 from calirare.data.tables.gathering.naming import plain_name
 from calirare.data.tables.gathering.tables import without_edges
@@ -197,8 +198,12 @@ def _unit(units: str) -> str:
 
     >>> _unit("gb|mb"), _unit("b"), _unit("kg"), _unit("/ 5")
     ('in GB', 'in bytes', 'in kg', 'out of 5')
+    >>> _unit("H|S")
+    'H above 0, S below'
     """
     first = units.split("|")[0]
+    if is_ledger(units):
+        return f"{first} above 0, {units.split('|')[1]} below"
     return f"out of {first[2:]}" if first.startswith("/ ") else f"in {_SIZES.get(first, first)}"
 
 

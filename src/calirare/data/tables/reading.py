@@ -190,7 +190,7 @@ def _gather(
     elif labels is not None:
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
-    same = _same(found, edges, asked)
+    same = _same(found, edges, asked, fitted=schema is not None)
     if found is not None and same:
         edges = with_same(edges, found, same, at_fit["edges"].get("tables", ()))
     if schema is None and not any(frame.height for frame in edges.values()):
@@ -207,11 +207,11 @@ def _gather(
     return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart, same
 
 
-def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Asked) -> Sequence[str]:
+def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Asked, *, fitted: bool) -> Sequence[str]:
     """The columns of the nodes by which they are joined: as asked, else those that plainly name shared things."""
     if asked.same is not None:
         if asked.same:
-            check_same(found, asked.same, asked.names["weight"], asked.edge_type)
+            check_same(found, asked.same, asked.names["weight"], asked.edge_type, fitted=fitted)
         return asked.same
     several = asked.edge_type or asked.names["weight"] or asked.node_type
     if found is None or found.type is not None or several or asked.bipartite is False:

@@ -46,7 +46,7 @@ class Squash:
         columns = seen.T.copy()  # before it is sorted: so that takes a third of the time
         columns.sort(axis=1)
         knots = columns[:, places]
-        size = np.abs(knots)
+        size = np.abs(knots, dtype=np.float64)
         near = (_SAME * np.maximum(size, np.median(size, axis=1, keepdims=True))).astype(knots.dtype)
         from_below = [column.searchsorted(least) for column, least in zip(columns, knots - near, strict=True)]
         to_above = [column.searchsorted(most, "right") for column, most in zip(columns, knots + near, strict=True)]

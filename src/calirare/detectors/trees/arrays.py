@@ -207,7 +207,7 @@ def from_sklearn(tree: Any, values: np.ndarray, columns: np.ndarray) -> dict[str
     """The arrays of a fitted `sklearn.tree._tree.Tree`, with `(M, K)` values of our own; `columns` are those that it read."""
     leaf = tree.children_left == -1
     return {
-        "feature": np.where(leaf, LEAF, columns[tree.feature]),
+        "feature": np.where(leaf, LEAF, columns[np.where(leaf, 0, tree.feature)] if columns.size else LEAF),
         "threshold": np.where(leaf, 0.0, tree.threshold),
         "left": np.where(leaf, LEAF, tree.children_left),
         "right": np.where(leaf, LEAF, tree.children_right),

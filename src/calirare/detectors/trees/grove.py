@@ -76,4 +76,6 @@ def bootstrap_counts(y: np.ndarray, groups: np.ndarray, trees: int, rng: np.rand
             continue
         drawn = mine[rng.integers(0, len(mine), (trees, len(mine)))]
         np.add.at(counts, (np.arange(trees)[:, None], drawn), 1)
+    nothing = np.flatnonzero(~counts.any(axis=1))  # where every class has a single group
+    counts[nothing, rng.integers(0, len(label), nothing.size)] = 1
     return counts

@@ -487,3 +487,83 @@ def test_words_among_few_codes_and_several_words_stay_words():
     )
     numbered = pl.Series("row", ["none yet" if k % 10 == 3 else str(k) for k in range(200)])
     assert kind_of(numbered).reason == kind_of(numbered.set(numbered == "none yet", None)).reason != ""
+
+
+@pytest.mark.parametrize(("plus", "minus"), [("H", "S"), ("CR", "DR")])
+@pytest.mark.parametrize("side", ["nodes", "edges"])
+def test_the_sides_of_an_account_are_signs(plus, minus, side):
+    size = 60
+    amounts = np.round(np.linspace(-700, 900, size), 2)
+    written = [f"{abs(amount):.2f} {minus if amount < 0 else plus}" for amount in amounts]
+    nodes = {"id": range(size), "y": ["yes" if k % 7 == 0 else "no" for k in range(size)]}
+    edges = {"source": range(size), "target": [(k + 1) % size for k in range(size)]}
+    (nodes if side == "nodes" else edges).update(balance=written)
+    schema = read_tables(nodes, edges, label="y", rare="yes").schema
+    graph = read_tables(nodes, edges, schema=schema)
+    found = graph.column("balance") if side == "nodes" else graph.edges.columns[0].values
+    np.testing.assert_allclose(found, amounts, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("cells", "says"),
+    [
+        (["7.50 EUR", "900 JPY"], "amounts in several currencies (EUR 30, JPY 30)"),
+        (["7.50 €", "8 EUR"], ""),
+        (["66%", "51"], "30 of 60 numbers have a percent sign and are read as shares (66% as 0.66)"),
+        (["66%", "51%"], ""),
+    ],
+)
+def test_numbers_that_mean_different_things_are_told_of(cells, says, caplog):
+    nodes = {"id": range(60), "amount": cells * 30, "y": ["yes", "no", "no"] * 20}
+    read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare="yes")
+    assert caplog.text.count("column 'amount'") == bool(says) and says in caplog.text
+
+
+@pytest.mark.parametrize("never", ["9999-12-31", "31.12.9999", "00.00.0000", "0000-00-00 00:00:00"])
+def test_the_end_of_time_is_no_date(never):
+    days = [f"2024-{1 + k % 12:02d}-{1 + k % 28:02d}" for k in range(200)]
+    nodes = {"id": range(200), "y": ["yes", "no", "no", "no"] * 50}
+    edges = {"source": [0], "target": [1]}
+    found = read_tables({**nodes, "closed": [never if k % 8 == 0 else day for k, day in enumerate(days)]}, edges, label="y", rare="yes")  # fmt: skip
+    empty = read_tables({**nodes, "closed": [None if k % 8 == 0 else day for k, day in enumerate(days)]}, edges, label="y", rare="yes")  # fmt: skip
+    np.testing.assert_array_equal(found.x, empty.x)
+    assert found.schema["columns"][0]["type"] == "numeric" and found.schema["nodes"]["same"] == []
+
+
+def test_dates_in_several_forms_are_left_out_with_a_word_and_join_nobody(caplog):
+    nodes = {"id": range(400), "x": range(400), "y": ["yes", "no", "no", "no"] * 100}
+    opened = ["ca. 2019" if k % 20 == 0 else f"{1 + k % 28:02d}.{1 + k % 12:02d}.{2000 + k % 11}" for k in range(400)]
+    graph = read_tables({**nodes, "opened": opened}, {"source": [0], "target": [1]}, label="y", rare="yes")
+    assert graph.num_nodes == 400 and graph.schema["nodes"]["same"] == []
+    assert "column 'opened' is left out: dates in no form that fits all" in caplog.text
+
+
+def test_a_number_out_of_all_proportion_is_refused_at_the_fit_too():
+    nodes = {"id": range(60), "amount": [*map(float, range(59)), 1e30], "y": ["yes", "no", "no"] * 20}
+    with pytest.raises(InputError, match="column 'amount' holds a value out of all proportion in row 60"):
+        read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare="yes")
+
+
+@pytest.mark.parametrize("other", [None, "device", "a second table"])
+@pytest.mark.parametrize("drop", [False, True])
+def test_ids_as_decimals_are_found_whatever_else_joins_nodes(other, drop):
+    ids = np.arange(1_000, 1_200)
+    nodes = {"id": ids, "x": ids % 7, "y": ["yes", "no", "no", "no"] * 50}
+    rng = np.random.default_rng(0)
+    ends = {"source": rng.choice(ids, 300), "target": rng.choice(ids, 300)}
+    decimals = {name: column.astype(float) for name, column in ends.items()}
+    options = {"label": "y", "rare": "yes", "drop_unknown_edges": drop}
+    if other == "device":
+        nodes["device_id"] = [f"d{k // 2}" for k in range(200)]
+    more = {"calls": {name: column.astype(str) for name, column in ends.items()}}
+    one, two = ({"pays": some} | more if other == "a second table" else some for some in (ends, decimals))
+    plain, found = read_tables(nodes, one, **options), read_tables(nodes, two, **options)
+    np.testing.assert_array_equal(found.edge_index, plain.edge_index)
+    assert found.ids.tolist() == plain.ids.tolist() and len(found.edges) == len(plain.edges)
+
+
+def test_who_leaves_out_unknown_ends_does_not_mean_most_of_them_by_a_slip():
+    nodes = {"id": ["A1", "A2", "A3"], "x": [1, 2, 3], "y": ["yes", "no", "no"]}
+    edges = {"source": ["a1", "a2", "A3"], "target": ["a2", "a3", "A1"]}
+    with pytest.raises(InputError, match="differ in upper and lower case"):
+        read_tables(nodes, edges, label="y", rare="yes", drop_unknown_edges=True)

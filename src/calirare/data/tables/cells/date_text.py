@@ -33,6 +33,8 @@ _CLOCK_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,
 """Matches the end of 31/12/2024 à 18h05, of 12/31/2024, 6:05 PM and of 31.12.2024 um 18:05 Uhr."""
 _HOUR_BEHIND = r"(\d),?\s+(?:(?:à|às|as|at|um|kl\.?|alle|a las|om)\s+)?(\d{1,2})\s?(?:[hH時点시]|Uhr)$"
 _UNUSUAL_CLOCK = r"\d,\s|\d\s?[hH時点시]|Uhr|[\p{Ll}.]\s+\d{1,2}:|[\u{202f}\u{a0}]"
+_NEVER = r"^(9999[-/.]12[-/.]31|31[./-]12[./-]9999|12/31/9999|0{1,4}([-/.])0{1,2}([-/.])0{1,4})( |T|$)"
+"""Matches 9999-12-31 and 00.00.0000, as databases write that there is no date."""
 _MOST_FORMS = 3
 _CLOCKS = ("", " %H:%M", " %H:%M:%S", " %H:%M:%S%.f", " %I:%M %p", " %I:%M:%S %p", " %H:%M:%S%z", " %H:%M:%S%.f%z")
 
@@ -74,6 +76,16 @@ def like_dates(known: pl.Series) -> bool:
     """Whether most of the first texts look like dates of some form."""
     some = _plain(known.head(1000))
     return bool(some.str.contains(_DATE_LIKE).sum() > 0.5 * some.len())
+
+
+def without_never(known: pl.Series) -> pl.Series:
+    """Null where a text says that there is no date.
+
+    >>> import polars as pl
+    >>> without_never(pl.Series(["2024-12-31", "9999-12-31 00:00:00", "00.00.0000"])).to_list()
+    ['2024-12-31', None, None]
+    """
+    return known.set(known.str.contains(_NEVER), None)
 
 
 def _plain(known: pl.Series) -> pl.Series:

@@ -72,12 +72,14 @@ class Kind:
         reason: Why it is ignored.
         style: How its text is to be read (see `calirare.data.tables.cells.text`); of addresses their `"form"`.
         unit: Of a time that came as numbers, or of numbers if they are one: so many seconds.
+        mendable: Whether it is ignored for how it is written alone.
     """
 
     name: str
     reason: str = ""
     style: dict[str, Any] = field(default_factory=dict)
     unit: float = 1.0
+    mendable: bool = False
 
 
 def kind_of(column: pl.Series, most_categories: int = MAX_CATEGORIES) -> Kind:
@@ -155,9 +157,10 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
     if distinct > most_categories and 2 * distinct > words.len():
         if like_dates(words):
             some = f"such as {words.min()!r} and {words.max()!r}"
-            return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31")
+            return Kind("ignore", f"dates in no form that fits all, {some}: write them as 2024-12-31", mendable=True)
         if are_pairs(words):
-            return Kind("ignore", f"two numbers in each cell, such as {words[0]!r}: give each a column of its own")
+            pair = f"two numbers in each cell, such as {words[0]!r}: give each a column of its own"
+            return Kind("ignore", pair, mendable=True)
         if not is_of_people(column.name) and has_common_words(words):
             return Kind("text")
         return Kind("ignore", f"{distinct} different words: an identifier or names")

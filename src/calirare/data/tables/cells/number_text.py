@@ -10,6 +10,8 @@ _MONEY = (
     r"(?i)\b[a-z]{1,2}\$|[\s\u{00a0}\u{202f}'’%()$€£¥₹₽₺₩₪₫฿]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|brl|mxn|zar|pln|czk|"
     r"huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb|zł|kč|[円圆圓元원]|\b(kr|ft|lei)\b"
 )
+_CURRENCY = r"USD|EUR|GBP|CHF|SEK|NOK|DKK|JPY|CNY|INR|AUD|CAD|BRL|MXN|ZAR|PLN|CZK|HUF|TRY|RUB|ILS|KRW|SGD|HKD|NZD|THB|[€£¥₹₽₺₩₪฿]"
+_SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW", "₪": "ILS", "฿": "THB"}
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
 _SCALES = {
     "k": 1e3,
@@ -49,6 +51,8 @@ _YEAR = r"(19|20)\d\d"
 _PAIR = r"^\d+([.,]\d+)?\s?/\s?\d+([.,]\d+)?(\s\p{L}+)?$"
 """Matches 132/85."""
 _UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
+_LEDGERS = ({"H": 1.0, "S": -1.0}, {"CR": 1.0, "DR": -1.0}, {"C": 1.0, "D": -1.0})
+"""Letters behind an amount that say which side of an account it stands on, as banks write them."""
 _FAMILIES = (
     {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30},
     {"ms": 1e-3, "s": 1, "sec": 1, "secs": 1, "second": 1, "seconds": 1, "min": 60, "mins": 60, "minute": 60, "minutes": 60,
@@ -88,35 +92,75 @@ def units_of(known: pl.Series, enough: float) -> str:
     ['/ 5', '', '', '']
     >>> units_of(pl.Series(["3 days", "1 day", "9 days"]), 3), units_of(pl.Series(["12 MB", "3 kg"]), 2)
     ('days|day', '')
+    >>> units_of(pl.Series(["7,50 S", "20 H"]), 2), units_of(pl.Series(["7 s", "2 h"]), 2)
+    ('H|S', 's|h')
     """
     marks, whole = (known.str.extract_groups(_OUT_OF).struct.field(name).drop_nulls() for name in ("mark", "whole"))
     if whole.len() >= max(enough, 1) and whole.n_unique() == 1 and known.n_unique() > 1:
         most = float(marks.str.replace_all(",", ".", literal=True).cast(pl.Float64, strict=False).max() or 0)  # type: ignore[arg-type]
         return f"/ {whole[0]}" if most <= float(whole[0]) and not re.fullmatch(_YEAR, whole[0]) else ""
-    found = known.str.extract(_UNIT, 1).str.to_lowercase().drop_nulls()
+    found = known.str.extract(_UNIT, 1).drop_nulls()
     if found.len() < max(enough, 1):
         return ""
+    if sides := next((side for side in _LEDGERS if sorted(found.unique().to_list()) == sorted(side)), None):
+        return "|".join(sides)
+    found = found.str.to_lowercase()
     words = found.alias("unit").value_counts(sort=True)["unit"].to_list()
     related = any(all(word in family for word in words) for family in _FAMILIES)
     return "|".join(words) if related or (len(words) == 1 and len(words[0]) > 1) else ""
 
 
 def without_units(known: pl.Series, units: str) -> tuple[pl.Series, pl.Series]:
-    """The numbers as text, and how many of the commonest unit each counts.
+    """The numbers as text, and how many of the commonest unit each counts; of a ledger, the sign of its side.
 
     >>> import polars as pl
     >>> [part.to_list() for part in without_units(pl.Series(["90 min", "2 h", "7"]), "h|min")]
     [['90', '2', '7'], [0.016666666666666666, 1.0, 1.0]]
+    >>> [part.to_list() for part in without_units(pl.Series(["7,50 S", "20 H"]), "H|S")]
+    [['7,50', '20'], [-1.0, 1.0]]
     """
     if units.startswith("/"):
         whole = re.escape(units.removeprefix("/ "))
         return known.str.replace(rf"\s?/\s?{whole}$", ""), pl.Series([1.0]).new_from_index(0, known.len())
     words = units.split("|")
-    family = next((one for one in _FAMILIES if all(word in one for word in words)), {words[0]: 1.0})
+    side = next((side for side in _LEDGERS if words == list(side)), None)
+    family = side or next((one for one in _FAMILIES if all(word in one for word in words)), {words[0]: 1.0})
     pattern = rf"(?i)([\d.,])\s*({'|'.join(map(re.escape, sorted(words, key=len, reverse=True)))})\.?$"
     sizes = {word: family[word] / family[words[0]] for word in words}
-    unit = known.str.extract(pattern, 2).str.to_lowercase()
+    unit = known.str.extract(pattern, 2)
+    unit = unit.str.to_uppercase() if side else unit.str.to_lowercase()
     return known.str.replace(pattern, "$1"), unit.replace_strict(sizes, default=1.0, return_dtype=pl.Float64)
+
+
+def is_ledger(units: str) -> bool:
+    """Whether these are no units, but the sides of an account."""
+    return any(units == "|".join(side) for side in _LEDGERS)
+
+
+def mixed_amounts(known: pl.Series) -> str:
+    """What one column of numbers must not mix: currencies, or shares with and without a percent sign; "" where it does not.
+
+    >>> import polars as pl
+    >>> mixed_amounts(pl.Series(["7 EUR", "8 €", "900 JPY"]))
+    'amounts in several currencies (EUR 2, JPY 1) are read as if they were one. Bring them to one'
+    >>> mixed_amounts(pl.Series(["66%", "51"]))
+    '1 of 2 numbers have a percent sign and are read as shares (66% as 0.66), the others as they stand. Write all of them one way'
+    """
+    few = 0.01 * known.len()
+    signs = known.str.to_uppercase().str.extract(_CURRENCY, 0).drop_nulls()
+    if signs.len() > few:
+        counts = signs.replace(_SIGNS).alias("sign").value_counts(sort=True, name="number").sort("number", "sign", descending=[True, False])  # fmt: skip
+        counts = counts.filter(counts["number"] > few)
+        if counts.height > 1:
+            told = ", ".join(f"{sign} {number:,}" for sign, number in counts.rows())
+            return f"amounts in several currencies ({told}) are read as if they were one. Bring them to one"
+    shares = known.filter(known.str.ends_with("%"))
+    if few < shares.len() < known.len() - few:
+        return (
+            f"{shares.len():,} of {known.len():,} numbers have a percent sign and are read as shares ({shares[0]} as "
+            f"{read_numbers(shares.head(1))[0]:g}), the others as they stand. Write all of them one way"
+        )
+    return ""
 
 
 def are_pairs(known: pl.Series) -> bool:

@@ -20,12 +20,13 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.tables.cells.date_text import date_style, like_dates, read_dates
+from calirare.data.tables.cells.date_text import date_style, like_dates, read_dates, without_never
 from calirare.data.tables.cells.number_text import (
     are_spans,
     decimal_signs,
     is_clock,
     is_compared,
+    mixed_amounts,
     points_group,
     read_clock,
     read_numbers,
@@ -140,6 +141,11 @@ def words_for_gaps(style: Mapping[str, Any]) -> list[str]:
     return str(style["missing"]).split("|") if "missing" in style else []
 
 
+def what_is_mixed(column: pl.Series) -> str:
+    """What a column of numbers mixes that should not be mixed (see `mixed_amounts`); "" for none, and where it holds no text."""
+    return "" if column.dtype != pl.String else mixed_amounts(known_text(column).drop_nulls())
+
+
 def _any_code(known: pl.Series) -> bool:
     """Whether a text is no number, though it looks like one: it has leading zeros, or is the number of a phone or a version.
 
@@ -175,7 +181,8 @@ def _numbers_or_dates(good: pl.Series) -> Understood:
     enough = (1 - STRANGE_SHARE) * good.len()
     if not good.len():
         return Understood("words", {})
-    if like_dates(good) and (style := date_style(good, enough)):
+    dates = without_never(good).drop_nulls()
+    if like_dates(dates) and (style := date_style(dates, (1 - STRANGE_SHARE) * dates.len())):
         return Understood("time", style)
     if is_clock(good.head(1000)).all() and is_clock(good).sum() >= enough:
         return Understood("number", {"clock": True})
@@ -225,6 +232,8 @@ def read_styled(text: pl.Series, style: Mapping[str, Any]) -> tuple[pl.Series, p
     known = known_text(text)
     if "missing" in style:
         known = known.set(known.is_in(words_for_gaps(style)), None)
+    if "date" in style:
+        known = without_never(known)
     values = _read(known, style)
     if values.null_count() == values.len() and known.null_count() < known.len():
         values = _read(known, understand(text).style)

@@ -93,16 +93,19 @@ def find_places(
     found = [
         pl.DataFrame({"id": end}).join(places, on="id", how="left", maintain_order="left")["place"] for end in ends
     ]
-    if any(place.null_count() for place in found) and not drop_unknown:
+    if any(place.null_count() for place in found):
         lost = pl.concat([end.filter(place.is_null()) for end, place in zip(ends, found, strict=True)])
         rows = int((found[0].is_null() | found[1].is_null()).sum())
         names = lost.unique(maintain_order=True)
+        cause = why_lost(key, names)
+        asked_for = drop_unknown and not (cause and 2 * rows > source.len())  # nobody means to lose most that way
+    if any(place.null_count() for place in found) and not asked_for:
         if other is not None and not found[called.index(other)].null_count():
             other = None
         named = "a node that is" if names.len() == 1 else f"{names.len():,} nodes that are"
         raise InputError(
             f"edges must join nodes of the nodes table; {rows:,} of {source.len():,} rows name {named} not in {_id_columns(ids, nodes)}, first: {_shown(names)}. {_wrong_end(called, found)}"
-            f"{nodes and other_column(nodes.frame, ids.name, names) or why_lost(key, names) or _way_out(names, other)}"
+            f"{nodes and other_column(nodes.frame, ids.name, names) or cause or _way_out(names, other)}"
         )
     start, end = (np.asarray(place.fill_null(-1).to_numpy(), dtype=np.int64) for place in found)
     return start, end
@@ -182,7 +185,7 @@ def why_lost(ids: pl.Series, lost: pl.Series) -> str:
 
 def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
     """All columns in one type: as they are if equal, whole numbers if all are, else text; 7.0 is 7."""
-    ids, *ends = _without_decimals([ids, *(end.alias("end") for end in ends)])
+    ids, *ends = without_decimals([ids, *(end.alias("end") for end in ends)])
     if all(end.dtype == ids.dtype for end in ends) and not ids.dtype.is_float():
         return [ids, *ends]
     whole = [as_whole(column) for column in (ids, *ends)]
@@ -192,20 +195,28 @@ def same_type(ids: pl.Series, ends: list[pl.Series]) -> list[pl.Series]:
     return [text_ids(column) for column in (ids, *ends)]
 
 
-def _without_decimals(columns: list[pl.Series]) -> list[pl.Series]:
-    """Text columns in which every id ends in .0 as whole numbers again: so programs write whole numbers beside gaps.
+def without_decimals(columns: Sequence[pl.Series]) -> list[pl.Series]:
+    """Text columns in which every id ends in .0 as whole numbers again, and so columns of decimals that are whole numbers.
+
+    Programs write whole numbers so beside gaps. Where every column is such a text, all stay as they are.
 
     >>> import polars as pl
-    >>> [column.to_list() for column in _without_decimals([pl.Series(["7", "8"]), pl.Series(["8.0", None])])]
-    [['7', '8'], ['8', None]]
+    >>> columns = pl.Series(["7", "8"]), pl.Series(["8.0", None]), pl.Series([7.0, None])
+    >>> [column.to_list() for column in without_decimals(columns)]
+    [['7', '8'], ['8', None], [7, None]]
     """
     found = [_all_decimal(column) for column in columns]
     if all(found):
-        return columns
+        return list(columns)
     return [
-        column.str.replace(WHOLE_WITH_POINT, "$1") if one else column
+        column.str.replace(WHOLE_WITH_POINT, "$1") if one else _as_counts(column)
         for one, column in zip(found, columns, strict=True)
     ]
+
+
+def _as_counts(column: pl.Series) -> pl.Series:
+    whole = as_whole(column) if column.dtype.is_float() else None
+    return column if whole is None else whole
 
 
 def _all_decimal(column: pl.Series) -> bool:

@@ -13,7 +13,9 @@ import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.cells.columns import to_categories
+from calirare.data.tables.cells.date_text import like_dates
 from calirare.data.tables.cells.kinds import MAX_CATEGORIES, is_of_people, kind_of, named_as_id
+from calirare.data.tables.cells.number_text import are_pairs
 from calirare.data.tables.cells.text import MISSING_WORDS, NOT_KNOWN
 from calirare.data.tables.gathering.apart import kind_name
 from calirare.data.tables.gathering.ids import same_type
@@ -21,7 +23,7 @@ from calirare.data.tables.gathering.naming import MOST_KNOWN, plain_name
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.tables import match_names
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.sources.frames import pick_column
+from calirare.data.tables.sources.frames import check_fitted_columns, pick_column
 from calirare.errors import InputError
 
 _FEWEST, _FEWEST_SHARE = 20, 0.02
@@ -68,6 +70,8 @@ def _names_shared_things(column: pl.Series, ids: pl.Series) -> bool:
     if kind.name not in ("category", "ignore") and "form" not in kind.style:
         return False
     values = _known(column)
+    if like_dates(values) or are_pairs(values):  # which are not read as such only because some cells are odd
+        return False
     if not values.len() or not (values.len() <= _MOST_EACH * values.n_unique() or named_as_id(column.name)):
         return False
     counts = values.value_counts(name="nodes")["nodes"]
@@ -84,13 +88,20 @@ def _known(column: pl.Series) -> pl.Series:
     return text.filter(~text.str.to_lowercase().is_in(_STANDS_FOR_NOTHING))
 
 
-def check_same(found: NodeRows | None, columns: Sequence[str], weight: str | None, edge_type: str | None) -> None:
-    """Refuse columns that are not there, and tables whose edges cannot be of one more type, without a weight."""
+def check_same(
+    found: NodeRows | None, columns: Sequence[str], weight: str | None, edge_type: str | None, *, fitted: bool = False
+) -> None:
+    """Refuse columns that are not there, and tables whose edges cannot be of one more type, without a weight.
+
+    `fitted`: the columns are those of a fit, not the user's.
+    """
     if found is None or found.type is not None or weight is not None or edge_type is not None:
         raise InputError(
             "same (--same) must be left out where there is no table of nodes, they are of several kinds, or edges have a weight "
             "or a column of types. Give a further table of edges (--edges) with the ids and what they share."
         )
+    if fitted:
+        check_fitted_columns(found.frame, columns, "nodes")
     for name in columns:
         if pick_column(found.frame.columns, name, "same", "nodes") == found.id:
             raise InputError(f"same must name other columns than the id; {name!r} is different in every row.")

@@ -12,6 +12,7 @@ import numpy as np
 
 from calirare.data.tables.cells.columns import to_categories
 from calirare.data.tables.cells.kinds import MAX_CATEGORY_LENGTH
+from calirare.data.tables.gathering.ids import without_decimals
 from calirare.data.tables.gathering.naming import find_ends, find_id
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows, same_types
 from calirare.data.tables.libraries import pl
@@ -169,7 +170,7 @@ def gather_edges(
         said.append({"name": name, "source": one, "target": other})
         ends.append(pl.DataFrame({"source": frame[one], "target": frame[other]}))
         rest.append(frame.drop(one, other))
-    joined = pl.concat(same_types(ends)) if len(ends) > 1 else ends[0]
+    joined = pl.concat(same_types(_without_decimals(ends))) if len(ends) > 1 else ends[0]
     frame = rest[0] if len(rest) == 1 else pl.concat(same_types(rest), how="diagonal")
     codes: np.ndarray | None = None
     type_names: tuple[str, ...] = ()
@@ -180,6 +181,12 @@ def gather_edges(
         codes, type_names = type_codes(frame[edge_type], "edge_type")
         frame = frame.drop(edge_type)
     return EdgeRows(frame, joined["source"], joined["target"], tuple(said), codes, type_names)
+
+
+def _without_decimals(ends: Sequence[pl.DataFrame]) -> list[pl.DataFrame]:
+    """The ends of several tables, where some may be written 7.0 and others 7."""
+    columns = iter(without_decimals([column for end in ends for column in end.iter_columns()]))
+    return [pl.DataFrame({name: next(columns) for name in end.columns}) for end in ends]
 
 
 def count_copies(rows: EdgeRows) -> int:

@@ -28,9 +28,10 @@ All but `nodes` and the later keys of `edges` must be there.
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -39,6 +40,7 @@ from calirare.data.tables.cells.addresses import HOST, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
 from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, learn_words
+from calirare.data.tables.cells.text import what_is_mixed
 from calirare.data.tables.schema.edge_columns import check_edge_columns
 from calirare.data.tables.schema.profile import check_profile
 from calirare.errors import InputError
@@ -46,10 +48,14 @@ from calirare.errors import InputError
 if TYPE_CHECKING:
     import polars as pl
 
+logger = logging.getLogger(__name__)
+
 FORMAT = 1
 TYPES = ("numeric", "categorical", "text", "ignore")
 _ROUNDING = 1e-6
 """Means of the same rows, summed in another order or in single precision, differ by less than this."""
+_OUT_OF_PROPORTION = 1e12
+"""A number so many times the spread of the middle half away from it: in single precision all others would be one."""
 SPARSE_WIDTH = 200
 """Number of features above which they are kept sparse: most are then columns with few ones."""
 
@@ -70,6 +76,8 @@ def _learn(column: pl.Series, wanted: str | None, found: Kind) -> dict[str, Any]
     if wanted == "ignore":
         return _ignore(column, LEFT_OUT)
     if found.reason == EMPTY or (found.name == "ignore" and wanted is None):
+        if found.mendable:
+            logger.warning("column %r is left out: %s.", column.name, found.reason)
         return _ignore(column, found.reason)
     if wanted == "categorical" or (wanted is None and found.name == "category"):
         learned = _learn_categorical(column)
@@ -89,6 +97,9 @@ def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
     known = values[~np.isnan(values)]
     if not known.size:
         return _ignore(column, EMPTY)
+    check_proportion(column.name, values)
+    if said := what_is_mixed(column):
+        logger.warning("column %r: %s.", column.name, said)
     # Divided by the largest first, so that the squares of huge values do not overflow.
     largest = float(np.abs(known).max()) or 1.0
     mean, scale = float((known / largest).mean()) * largest, float((known / largest).std()) * largest
@@ -104,6 +115,29 @@ def _learn_numeric(column: pl.Series, kind: Kind) -> dict[str, Any]:
         **({"text": kind.style} if kind.style else {}),
         **({"days": True} if column.dtype.is_temporal() and kind.name == "time" or "date" in kind.style else {}),
     }
+
+
+def check_proportion(name: str, values: np.ndarray) -> None:
+    """Refuse numbers among which one is so large that the others would all be alike.
+
+    >>> check_proportion("sum", np.array([3.0, 4.0, 7.0, np.nan, 9.0, 1e30]))
+    Traceback (most recent call last):
+    calirare.errors.InputError: column 'sum' holds a value out of all proportion in row 6: 1e+30. Correct it, or leave the cell empty to have it imputed.
+    """
+    with np.errstate(over="ignore"):
+        low, middle, high = np.nanquantile(values, (0.25, 0.5, 0.75))
+        out = np.abs(values - middle) > _OUT_OF_PROPORTION * (high - low)
+    if high > low and out.any():
+        refuse_proportion(name, values, out)
+
+
+def refuse_proportion(name: str, values: np.ndarray, out: np.ndarray) -> NoReturn:
+    """The error, for the first of the rows `out` `(n,)` bool."""
+    row = int(np.flatnonzero(out)[0])
+    raise InputError(
+        f"column {name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}. "
+        "Correct it, or leave the cell empty to have it imputed."
+    )
 
 
 def is_moment(column: Mapping[str, Any]) -> bool:

@@ -15,8 +15,8 @@ from calirare.data.tables.cells.columns import count_rare, count_strange, to_cat
 from calirare.data.tables.cells.prose import find_words
 from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.libraries import pl
+from calirare.data.tables.schema.node_columns import refuse_proportion
 from calirare.data.tables.sources.frames import check_fitted_columns
-from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
 
@@ -110,11 +110,7 @@ def _numeric(
     with np.errstate(over="ignore"):
         scaled = ((values - column["mean"]) / column["scale"]).astype(np.float32)
     if not np.isfinite(scaled).all():
-        row = int(np.flatnonzero(~np.isfinite(scaled))[0])
-        raise InputError(
-            f"column {series.name!r} holds a value out of all proportion in row {row + 1}: {values[row]:g}. "
-            "Correct it, or leave the cell empty to have it imputed."
-        )
+        refuse_proportion(series.name, values, ~np.isfinite(scaled))
     return scaled[:, None], missing
 
 

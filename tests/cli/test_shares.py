@@ -96,6 +96,18 @@ def test_no_share_is_told_unasked_where_more_has_changed(fitted, monkeypatch):
     assert nobody.explained and "words" not in move_to_share(far, graph, None)[1]
 
 
+def test_a_share_that_the_scores_rule_out_is_asked_about(fitted, capsys):
+    classifier, graph, _ = fitted
+    found = classifier.estimate_rare_share(graph)
+    assert "words" not in move_to_share(classifier, graph, str(found.value))[1]
+    moved, facts = move_to_share(classifier, graph, "0.9")
+    show_share(facts)
+    said = " ".join(capsys.readouterr().out.split())
+    assert moved.base_rate_ == pytest.approx(0.9)
+    assert said.startswith(f"By their scores {found.value:.2%}") and "The share given, 0.9, is far from that" in said
+    assert said.endswith("are at a rare share of 0.9, not " + f"{facts['at_fit']:.4g} as at the fit.")
+
+
 def test_parts_take_a_number_and_no_estimate(model, tables, tmp_path):
     classifier = cr.load(model)
     before = classifier.predict_proba(read_for(classifier, *tables))[:, 1]

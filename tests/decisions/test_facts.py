@@ -172,6 +172,16 @@ def test_what_was_filled_in_is_neither_said_nor_compared_with():
     assert round_mean.say("fee, mean of incoming", 7) == "mean of incoming fee is 8, 80 times the median (0.1)"
 
 
+def test_gaps_of_neighbours_of_another_kind_are_told(graph):
+    schema = {**graph.schema, "read": {"lacking": {"balance": 3}}}
+    mean, spread = "balance, mean over neighbours", "age in days, mean over neighbours"
+    columns = Columns(np.tile(np.arange(10.0, dtype=np.float32), (2, 1)).T, (mean, spread), ("neighbours",) * 2)
+    facts = Facts(dataclasses.replace(graph, schema=schema), columns)
+    assert facts.say(mean, 7).startswith("balance (mean over neighbours, gaps as the median) is 170")
+    assert "gaps" not in facts.say(spread, 7) and "gaps" not in facts.say("balance", 7)
+    assert "gaps" not in Facts(graph, columns).say(mean, 7)
+
+
 def test_a_value_is_compared_with_nodes_of_the_kinds_that_carry_labels(graph):
     patients = dataclasses.replace(
         graph,

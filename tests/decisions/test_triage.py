@@ -171,6 +171,13 @@ def test_pulls_of_the_fitted_graph_are_named_by_their_ids(clf, graph, split):
     assert triage(clf, named, nodes=split.test[:3]).frame()["pulls"][0].startswith("account ")
 
 
+def test_in_another_network_too_known_labels_are_not_decided(clf):
+    other = cr.make_transactions(num_nodes=300, rare_share=0.2, labelled_share=0.5, seed=7)
+    assert sorted(triage(clf, other).node) == np.setdiff1d(np.arange(300), other.known).tolist()
+    every = other.with_labels(other.original_y)
+    assert len(triage(clf, every)) == 300  # what would have been decided
+
+
 def test_what_the_rare_share_was_counted_on():
     """The fewer labels, the less is known of the share, and the wider the forecast."""
     graph = cr.make_transactions(num_nodes=200, rare_share=0.2, seed=0, with_payments=False)

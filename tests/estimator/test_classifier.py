@@ -192,12 +192,16 @@ def test_the_shares_of_a_linear_detector_are_what_moving_a_column_does(method, g
 
 def test_what_a_stack_says_where_no_column_speaks_is_one_number_however_little_skill_is_shown():
     graph = cr.make_transactions(num_nodes=400, rare_share=0.05, labelled_share=0.3, seed=0, with_payments=False)
-    clf = cr.RareCategoryClassifier(cr.detectors.Stack([cr.detectors.Linear(penalty=0.01), cr.detectors.Forest(trees=20)])).fit(graph)
+    clf = cr.RareCategoryClassifier(
+        cr.detectors.Stack([cr.detectors.Linear(penalty=0.01), cr.detectors.Forest(trees=20)])
+    ).fit(graph)
     assert 0.1 < clf.calibrator_.keep_ < 0.95, "the whole skill is shown: nothing is tested"
     p = clf.predict_proba(graph)[:, 1]
     told = [clf.explain(graph, int(node)) for node in np.argsort(p)[[0, 1, 200, 398, 399]]]
     for explained in told:
-        assert explained.base + explained.share.sum() == pytest.approx(np.log(p[explained.node] / (1 - p[explained.node])))
+        assert explained.base + explained.share.sum() == pytest.approx(
+            np.log(p[explained.node] / (1 - p[explained.node]))
+        )
     assert np.ptp([explained.logit for explained in told]) > 1
     assert np.ptp([explained.base for explained in told]) < 1e-6
 

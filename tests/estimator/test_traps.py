@@ -62,7 +62,10 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
             ),
             "must have at least one node",
         ),
-        (lambda clf, graph: clf.individual_calibration_error(graph, nodes=[-1]), "nodes must list node indices in 0…199"),
+        (
+            lambda clf, graph: clf.individual_calibration_error(graph, nodes=[-1]),
+            "nodes must list node indices in 0…199",
+        ),
         (lambda clf, graph: clf.estimate_rare_share(graph, []), "nodes must name at least one node"),
         (lambda clf, graph: clf.explain(graph, "nobody"), "there is no 'nobody'"),
         (lambda clf, graph: clf.explain(graph, 1.5), "or an id; got 1.5"),

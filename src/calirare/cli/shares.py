@@ -46,6 +46,8 @@ def move_to_share(
     if said is None:
         return classifier, facts
     facts["used"] = facts["estimate"]["value"] if said == ESTIMATE else _number(said)
+    if graph is not None and said != ESTIMATE:
+        facts |= _refuted(classifier, graph, facts["used"])
     return classifier.with_rare_share(facts["used"]), facts
 
 
@@ -78,6 +80,22 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
         "estimate": {"value": found.value, "lower": found.lower, "upper": found.upper, "explained": found.explained},
         "words": words,
     }
+
+
+def _refuted(classifier: RareCategoryClassifier, graph: RareGraph, given: float) -> dict[str, Any]:
+    """What to say of a share that the scores rule out; nothing where they can tell no share."""
+    from calirare.decisions.wording import wording_of
+
+    if classifier.calibrator_ is None or classifier.prior != "natural":
+        return {}
+    try:
+        found = classifier.estimate_rare_share(graph, coverage=_SURE)
+    except LabelError:
+        return {}
+    if not found.explained or found.lower <= given <= found.upper:
+        return {}
+    told = found.sentence(wording_of(classifier, 0.9).rare, classifier.base_rate_)
+    return {"words": f"{told} The share given, {given:.4g}, is far from that: is it a share of these nodes?"}
 
 
 def show_share(facts: dict[str, Any]) -> None:

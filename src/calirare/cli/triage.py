@@ -83,7 +83,7 @@ def show_queue(queue: Triage) -> None:
         console.show("Every node of these tables has a label, so nothing is left to decide; the queue is empty.")
         return
     console.show_table(
-        f"What {len(queue):,} nodes without a label will cost ({queue.coverage:.0%} intervals)",
+        f"What deciding {len(queue):,} nodes will cost ({queue.coverage:.0%} intervals)",
         ["action", "nodes", f"of them {queue.wording.rare}", "expected cost"],
         [(one.action, one.num_nodes, say(one.rare, 1), say(one.cost, 1)) for one in queue.groups.values()],
         right=(1,),

@@ -108,10 +108,13 @@ class Facts:
         if attribute_of(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
-        near = self._share_of_marks(name)
+        near, filled = self._share_of_marks(name), self._filled_in(name)
         if near or (name not in self._own and _is_share(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
-            return f"{near or words} is {said}, {rank} (median {usual})"
+            return f"{near or words}{filled} is {said}, {rank} (median {usual})"
+        if filled and words.endswith(")"):
+            words, filled = words[:-1], f", {filled[2:]}"
+        words += filled
         if self._is_duration(name):
             words = words.replace(IN_DAYS, "")
             ways = [partial(say_duration, digits=digits) for digits in range(3, 7)]
@@ -140,6 +143,11 @@ class Facts:
         if own is None or not own.is_mark:
             return None
         return f"share of {over[3].removeprefix('over ')} with {over[1]} = {self._marks[over[1]][1]}"
+
+    def _filled_in(self, name: str) -> str:
+        """That gaps count as the median in what neighbours have, where some kind of node lacks it: a shop has no age."""
+        over, lacking = OVER.match(in_full(name)), (self.graph.schema or {}).get("read", {}).get("lacking", {})
+        return " (gaps as the median)" if over is not None and over[1] in lacking else ""
 
     def tells(self, name: str) -> bool:
         """Whether the column tells nodes apart, as far as is known."""

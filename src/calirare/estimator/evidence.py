@@ -85,10 +85,11 @@ def read_nodes(clf: LeftOutPredictions, graph: RareGraph) -> np.ndarray | None:
 def answered_nodes(clf: LeftOutPredictions, graph: RareGraph, read: np.ndarray | None) -> np.ndarray:
     """The nodes of `graph` whose answer is known: those read (from `read_nodes`), and labels that came since the fit.
 
-    Where the split of the fit keeps labels for testing, labels that were not read answer nothing.
+    Where the split of the fit keeps labels for testing, labels that were not read answer nothing; nor do those of another
+    network all of whose labels are known, for who asks then wants to see what would have been decided.
     """
     if read is None:
-        return np.empty(0, dtype=np.int64)
+        return graph.known if graph.known.size < graph.scored.size else graph.known[:0]
     tests = clf.split_ is not None and clf.split_.test.size
     return read if tests else np.union1d(read, graph.known)
 

@@ -374,7 +374,9 @@ def test_new_tables_must_have_the_columns_and_types_of_the_fit():
         read_tables({"id": ["a"], "age": [1e300], "country": ["NO"]}, edges, schema=schema)
     joined = {"id": range(60), "device_id": [f"d{k // 2}" for k in range(60)], "y": [1, 0, 0] * 20}
     by_device = read_tables(joined, label="y", rare=1, same=["device_id"]).schema
-    with pytest.raises(ColumnError, match=r"must have the columns that the model was fitted on; 1 is missing: \['device_id'\]"):
+    with pytest.raises(
+        ColumnError, match=r"must have the columns that the model was fitted on; 1 is missing: \['device_id'\]"
+    ):
         read_tables({"id": [1, 2]}, schema=by_device)
     with pytest.raises(ColumnError, match="label must be a column"):
         read_tables({"id": ["a"], "age": [1.0], "country": ["NO"]}, edges, schema=schema, label="is_fraud")

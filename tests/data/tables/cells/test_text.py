@@ -513,9 +513,12 @@ def test_the_sides_of_an_account_are_signs(plus, minus, side):
         (["66%", "51%"], ""),
     ],
 )
-def test_numbers_that_mean_different_things_are_told_of(cells, says, caplog):
-    nodes = {"id": range(60), "amount": cells * 30, "y": ["yes", "no", "no"] * 20}
-    read_tables(nodes, {"source": [0], "target": [1]}, label="y", rare="yes")
+@pytest.mark.parametrize("side", ["nodes", "edges"])
+def test_numbers_that_mean_different_things_are_told_of(cells, says, side, caplog):
+    nodes = {"id": range(60), "x": range(60), "y": ["yes", "no", "no"] * 20}
+    edges = {"source": [0] * 60, "target": range(60)}
+    (nodes if side == "nodes" else edges).update(amount=cells * 30)
+    read_tables(nodes, edges, label="y", rare="yes")
     assert caplog.text.count("column 'amount'") == bool(says) and says in caplog.text
 
 

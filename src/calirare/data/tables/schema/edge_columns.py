@@ -11,6 +11,7 @@ In a schema each is `{"name", "kind"}` with
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -29,10 +30,13 @@ from calirare.data.tables.cells.columns import (
 )
 from calirare.data.tables.cells.kinds import EMPTY, KIND_OF_TYPE, LEFT_OUT, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, find_words, learn_edge_words
+from calirare.data.tables.cells.text import what_is_mixed
 from calirare.data.tables.gathering.rows import EdgeRows
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.sources.frames import check_fitted_columns
 from calirare.errors import InputError
+
+logger = logging.getLogger(__name__)
 
 MAX_EDGE_CATEGORIES = 200
 
@@ -66,7 +70,11 @@ def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows, found: Kind) -
     if found.name == "text" and not words:
         found = Kind("ignore", NOT_SHARED.get(form, NO_COMMON_WORDS))
     if found.name == "ignore":
+        if found.mendable:
+            logger.warning("column %r of edges is left out: %s.", name, found.reason)
         return {"name": name, "kind": "ignore", "reason": found.reason}
+    if found.name == "number" and (said := what_is_mixed(column)):
+        logger.warning("column %r of edges: %s.", name, said)
     if found.name == "text":
         return {"name": name, "kind": "text", "categories": words} | ({"form": form} if form else {})
     learned: dict[str, Any] = {"name": name, "kind": found.name}

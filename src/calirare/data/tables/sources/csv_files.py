@@ -9,13 +9,21 @@ from pathlib import Path
 from typing import Any
 
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.sources.csv_mistakes import NUMBER_OR_DATE, drop_repeated_names, drop_total, refuse_titles
+from calirare.data.tables.sources.csv_mistakes import (
+    NUMBER_OR_DATE,
+    drop_repeated_names,
+    drop_total,
+    refuse_titles,
+    warn_of_short_rows,
+)
 from calirare.data.tables.sources.encodings import as_utf8, words_beyond_ascii
 from calirare.data.tables.sources.limits import check_text_file, check_width, unpack
 
 logger = logging.getLogger(__name__)
 
 _SEPARATOR = re.compile(r"^\ufeff?\"?sep=(.|\\t)\"?$", re.IGNORECASE)
+_MOST_COUNTED = 1 << 28
+"""Bytes of a file whose cells are counted."""
 _MOST_REMARKS, _LONGEST_LINE, _HEAD = 100, 1 << 20, 1 << 14
 
 
@@ -57,6 +65,8 @@ def _read_csv(path: Path, content: bytes | None) -> pl.DataFrame:
     frame = pl.read_csv(
         source, separator=separator, infer_schema=False, glob=False, has_header=named, skip_lines=len(remarks)
     )
+    if content is not None or path.stat().st_size <= _MOST_COUNTED:
+        warn_of_short_rows(path.read_bytes() if content is None else content, separator, frame.width, path)
     if not named:
         frame.columns = _names_in(remarks, separator, frame.width, path)
     # A blank line is read as a row of gaps; nobody means a node by it.

@@ -119,6 +119,26 @@ def _is_title(row: list[str], width: int) -> bool:
     return len(row) < width or (width >= 3 and not any(row[1:]))
 
 
+def warn_of_short_rows(content: bytes, separator: str, width: int, path: Path) -> None:
+    """Log that rows have fewer cells than there are columns: a file that was cut off, or a row that somebody split.
+
+    Where cells may be quoted nobody looks: a separator inside of one parts nothing.
+    """
+    sign = separator.encode()
+    lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    if width < 2 or b'"' in content or content.count(sign) >= lines * (width - 1):
+        return
+    counts = [(place, line.count(sign) + 1) for place, line in enumerate(content.splitlines(), start=1) if line.strip() and not line.startswith(b"#")]  # fmt: skip
+    short = [(place, cells) for place, cells in counts if cells < width]
+    if short:
+        place, cells = short[0]
+        rows = "1 row has" if len(short) == 1 else f"{len(short):,} rows have"
+        logger.warning(
+            "%s: %s fewer than %d cells, the first in line %d (%d); what is not there counts as empty. Was the file cut off?",
+            path, rows, width, place, cells,
+        )  # fmt: skip
+
+
 def drop_repeated_names(frame: pl.DataFrame, path: Path) -> pl.DataFrame:
     """Without rows that repeat the names of the columns, as they stand where files were put one behind the other.
 

@@ -102,7 +102,7 @@ class Facts:
             median = float(np.floor(others.median + 1e-3)) if abs(value - round(value)) < 1e-3 else others.median
             return f"{words} is {say_day(value)}, {than} (median {say_day(median)})"
         if name.startswith(LIKE):
-            return f"{words}: {others.rank(value)}"
+            return f"{words}{self._of_these(name, node)}: {others.rank(value)}"
         if AGAINST_USUAL in name or SAME_CATEGORY in name or name.endswith(CHANGE):  # on a scale of its own
             return f"{words}: {_than(others.below(value), 'higher', 'lower')}"
         if attribute_of(name)[0] in self._words:
@@ -143,6 +143,22 @@ class Facts:
         if own is None or not own.is_mark:
             return None
         return f"share of {over[3].removeprefix('over ')} with {over[1]} = {self._marks[over[1]][1]}"
+
+    def _of_these(self, name: str, node: int) -> str:
+        """Which of the words that name a direction stand in the node's own texts; nothing of its neighbours'."""
+        if attribute_of(name)[0] != name:
+            return ""
+        said, here = name.removeprefix(LIKE).split(", "), np.array([node])
+        own = [word for word in said if any(self._attribute(k, here)[0] > 0 for k in self._texts_with.get(word, ()))]
+        return f" (it has {', '.join(own)})" if own else " (it has none of them)"
+
+    @cached_property
+    def _texts_with(self) -> dict[str, list[int]]:
+        """For each word the attributes that say whether a text has it."""
+        found: dict[str, list[int]] = {}
+        for one in self._words:
+            found.setdefault(one.rpartition(HAS)[2], []).append(self._own[one])
+        return found
 
     def _filled_in(self, name: str) -> str:
         """That gaps count as the median in what neighbours have, where some kind of node lacks it: a shop has no age."""

@@ -51,7 +51,7 @@ _YEAR = r"(19|20)\d\d"
 _PAIR = r"^\d+([.,]\d+)?\s?/\s?\d+([.,]\d+)?(\s\p{L}+)?$"
 """Matches 132/85."""
 _UNIT = r"^\D{0,2}\d[\d.,\s']*([A-Za-zµ°²³/]+)\.?$"
-_LEDGERS = ({"H": 1.0, "S": -1.0}, {"CR": 1.0, "DR": -1.0}, {"C": 1.0, "D": -1.0})
+_LEDGERS = ({"H": 1.0, "S": -1.0}, {"CR": 1.0, "DR": -1.0})
 """Letters behind an amount that say which side of an account it stands on, as banks write them."""
 _FAMILIES = (
     {"b": 1, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12, "kib": 2**10, "mib": 2**20, "gib": 2**30},

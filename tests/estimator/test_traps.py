@@ -81,6 +81,10 @@ def test_score_counts_known_labels_alone_and_weighs_them(case):
         (lambda clf, graph: cr.RareCategoryClassifier(method=["a"]).fit(graph), "method must be one of"),
         (lambda clf, graph: cr.RareCategoryClassifier.from_trained("m", graph), "module must be a torch.nn.Module"),
         (
+            lambda clf, graph: cr.RareCategoryClassifier.from_trained(torch.nn.Linear(2, 2), graph.x),
+            "graph must be a RareGraph",
+        ),
+        (
             lambda clf, graph: cr.RareCategoryClassifier(torch.nn.Linear).fit(graph),
             r"not a class; got Linear. Make one: Linear\(…\)",
         ),

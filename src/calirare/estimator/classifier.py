@@ -134,6 +134,7 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         """
         if not isinstance(module, nn.Module):
             raise InputError(f"module must be a torch.nn.Module; got {type(module).__name__}.")
+        require_graph(graph)
         detector = Module(module, weight_decay=weight_decay)
         self = cls(detector=detector, method=method, class_costs=class_costs, **arguments)
         chosen, split = get_method(method), graph.public_split if split is None else split

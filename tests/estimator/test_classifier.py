@@ -295,6 +295,8 @@ def test_a_module_that_ends_in_softmax_is_refused(graph):
 
     with pytest.raises(InputError, match="returns probabilities .* without softmax"):
         cr.RareCategoryClassifier.from_trained(Ended(), graph, weight_decay=1e-2)
+    with pytest.raises(InputError, match="returns probabilities .* without softmax"):
+        cr.RareCategoryClassifier(Module(Ended(), epochs=2), device="cpu").fit(graph)
 
 
 def test_from_trained_does_not_retrain(graph, split):
@@ -310,6 +312,8 @@ def test_a_users_module_as_detector(graph, split, tmp_path, quick_networks):
     clf.save(tmp_path / "model")
     with pytest.raises(OSError, match="module=…"):
         cr.load(tmp_path / "model")
+    with pytest.raises(InputError, match="module must be the one that was fitted"):
+        cr.load(tmp_path / "model", module=Network(graph.num_features + 1))
     loaded = cr.load(tmp_path / "model", module=Network(graph.num_features))
     np.testing.assert_array_equal(loaded.predict_proba(graph), clf.predict_proba(graph))
     np.testing.assert_array_equal(loaded.explain(graph, 3).pull, clf.explain(graph, 3).pull)

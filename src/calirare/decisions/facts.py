@@ -108,13 +108,11 @@ class Facts:
         if attribute_of(name)[0] in self._words:
             return f"{words}: {_than(others.below(value), 'more often', 'less often')}"
         rank, value, median = others.rank(value), others.snap(value), others.snap(others.median)
-        near, filled = self._share_of_marks(name), self._filled_in(name)
+        near = self._share_of_marks(name)
+        words = self._with_gaps(near or words, name)
         if near or (name not in self._own and _is_share(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
-            return f"{near or words}{filled} is {said}, {rank} (median {usual})"
-        if filled and words.endswith(")"):
-            words, filled = words[:-1], f", {filled[2:]}"
-        words += filled
+            return f"{words} is {said}, {rank} (median {usual})"
         if self._is_duration(name):
             words = words.replace(IN_DAYS, "")
             ways = [partial(say_duration, digits=digits) for digits in range(3, 7)]
@@ -160,10 +158,12 @@ class Facts:
             found.setdefault(one.rpartition(HAS)[2], []).append(self._own[one])
         return found
 
-    def _filled_in(self, name: str) -> str:
-        """That gaps count as the median in what neighbours have, where some kind of node lacks it: a shop has no age."""
+    def _with_gaps(self, words: str, name: str) -> str:
+        """Also that gaps count as the median in what neighbours have, where some kind of node lacks it: a shop has no age."""
         over, lacking = OVER.match(in_full(name)), (self.graph.schema or {}).get("read", {}).get("lacking", {})
-        return " (gaps as the median)" if over is not None and over[1] in lacking else ""
+        if over is None or over[1] not in lacking:
+            return words
+        return f"{words[:-1]}, gaps as the median)" if words.endswith(")") else f"{words} (gaps as the median)"
 
     def tells(self, name: str) -> bool:
         """Whether the column tells nodes apart, as far as is known."""

@@ -25,7 +25,7 @@ from calirare.data.tables.libraries import pl
 from calirare.data.tables.reading import check_names
 from calirare.data.tables.schema.asked import Asked
 from calirare.data.tables.schema.node_columns import check_schema
-from calirare.data.tables.sources.frames import to_frame
+from calirare.data.tables.sources.frames import check_fitted_columns, to_frame
 
 _HEAD = 10_000
 """Rows that are read to find the ends of an edge table whose column names say nothing."""
@@ -189,7 +189,8 @@ def _with_same(nodes: Any, edges: Any, asked: Asked, schema: Mapping[str, Any]) 
     shards = open_shards(named_tables(nodes, "nodes")[0][1], "nodes")
     own = find_id(shards.empty, asked.names["id"])
     same = asked.same or ()
-    check_same(NodeRows(shards.empty, own), same, asked.names["weight"], asked.edge_type, fitted=True)
+    check_fitted_columns(shards.empty, same, "nodes")
+    check_same(NodeRows(shards.empty, own), same, asked.names["weight"], asked.edge_type)
     columns = [own, *same]
     found = pl.concat([shards.empty.select(columns), *(frame for _, frame in shards.batches(columns, _MOST_CELLS))])
     return with_same(tables, NodeRows(found, own), same, schema["edges"].get("tables", ()))

@@ -37,7 +37,7 @@ from calirare.data.tables.schema.learning import learn_schema
 from calirare.data.tables.schema.node_columns import check_schema, feature_names
 from calirare.data.tables.schema.preprocess import apply_columns, warn_of_values
 from calirare.data.tables.schema.profile import profile_tables
-from calirare.data.tables.sources.frames import pick_column, to_frame
+from calirare.data.tables.sources.frames import check_fitted_columns, pick_column, to_frame
 from calirare.errors import InputError
 
 logger = logging.getLogger(__name__)
@@ -190,7 +190,9 @@ def _gather(
     elif labels is not None:
         table = to_frame(labels, "labels")
         ids = table[id_of_labels(table, names["id"])]
-    same = _same(found, edges, asked, fitted=schema is not None)
+    if schema is not None and found is not None:
+        check_fitted_columns(found.frame, asked.same or (), "nodes")
+    same = _same(found, edges, asked)
     if found is not None and same:
         edges = with_same(edges, found, same, at_fit["edges"].get("tables", ()))
     if schema is None and not any(frame.height for frame in edges.values()):
@@ -207,11 +209,11 @@ def _gather(
     return (with_outside(found, rows) if asked.keep_unknown and nodes is not None else found), rows, apart, same
 
 
-def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Asked, *, fitted: bool) -> Sequence[str]:
+def _same(found: NodeRows | None, edges: Mapping[str, pl.DataFrame], asked: Asked) -> Sequence[str]:
     """The columns of the nodes by which they are joined: as asked, else those that plainly name shared things."""
     if asked.same is not None:
         if asked.same:
-            check_same(found, asked.same, asked.names["weight"], asked.edge_type, fitted=fitted)
+            check_same(found, asked.same, asked.names["weight"], asked.edge_type)
         return asked.same
     several = asked.edge_type or asked.names["weight"] or asked.node_type
     if found is None or found.type is not None or several or asked.bipartite is False:

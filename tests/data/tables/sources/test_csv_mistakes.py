@@ -6,6 +6,7 @@ import subprocess
 import pytest
 
 from calirare.data.tables.reading import read_tables
+from calirare.data.tables.sources.csv_files import read_csv_file
 from calirare.data.tables.sources.csv_mistakes import names_below_titles
 from calirare.errors import ColumnError, DataError, InputError
 
@@ -107,3 +108,20 @@ def test_a_last_row_that_adds_up_the_others_is_no_node(tmp_path, caplog, names, 
 def test_a_node_called_total_may_lack_a_label_as_others_do(tmp_path, last, kept):
     (tmp_path / "bank.csv").write_text(f"id,x,y\n1,2,0\n2,1,1\n3,7,\n{last}\n")
     assert read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1).num_nodes == kept
+
+
+@pytest.mark.parametrize(
+    ("rows", "says"),
+    [
+        ("1,2,a\n2\n3,4,b\n", "1 row has fewer than 3 cells, the first in line 3 (1)"),
+        ("1,2,a\n\n2,3,b\n3,4", "1 row has fewer than 3 cells, the first in line 5 (2)"),
+        ("1,2,a\n2,,\n\n3,4,b\n", ""),
+        ('1,2,"a, b"\n2,3,b\n', ""),
+    ],
+)
+def test_rows_with_too_few_cells_are_told_of(rows, says, tmp_path, caplog):
+    path = tmp_path / "nodes.csv"
+    path.write_text(f"id,x,y\n{rows}")
+    frame = read_csv_file(path)
+    assert frame["id"].len() == 3 or '"' in rows
+    assert (says in caplog.text) if says else not caplog.text

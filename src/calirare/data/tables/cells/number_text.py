@@ -6,11 +6,12 @@ import re
 
 from calirare.data.tables.libraries import pl
 
+_CODES = "usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|brl|mxn|zar|pln|czk|huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb"
 _MONEY = (
-    r"(?i)\b[a-z]{1,2}\$|[\s\u{00a0}\u{202f}'’%()$€£¥₹₽₺₩₪₫฿]|usd|eur|gbp|chf|sek|nok|dkk|jpy|cny|inr|aud|cad|brl|mxn|zar|pln|czk|"
-    r"huf|ron|try|rub|ils|krw|sgd|hkd|nzd|thb|zł|kč|[円圆圓元원]|\b(kr|ft|lei)\b"
+    r"(?i)\b[a-z]{1,2}\$|[\s\u{00a0}\u{202f}'’%()$€£¥₹₽₺₩₪₫฿]|"
+    rf"{_CODES}|zł|kč|[円圆圓元원]|\b(kr|ft|lei)\b"
 )
-_CURRENCY = r"USD|EUR|GBP|CHF|SEK|NOK|DKK|JPY|CNY|INR|AUD|CAD|BRL|MXN|ZAR|PLN|CZK|HUF|TRY|RUB|ILS|KRW|SGD|HKD|NZD|THB|[€£¥₹₽₺₩₪฿]"
+_CURRENCY = rf"(?i){_CODES}|[€£¥₹₽₺₩₪฿]"
 _SIGNS = {"€": "EUR", "£": "GBP", "¥": "JPY", "₹": "INR", "₽": "RUB", "₺": "TRY", "₩": "KRW", "₪": "ILS", "฿": "THB"}
 _MINUS_BEHIND = r"^(\d[\d.,]*)-$"
 _SCALES = {
@@ -147,7 +148,7 @@ def mixed_amounts(known: pl.Series) -> str:
     '1 of 2 numbers have a percent sign and are read as shares (66% as 0.66), the others as they stand. Write all of them one way'
     """
     few = 0.01 * known.len()
-    signs = known.str.to_uppercase().str.extract(_CURRENCY, 0).drop_nulls()
+    signs = known.str.extract(_CURRENCY, 0).str.to_uppercase().drop_nulls()
     if signs.len() > few:
         counts = signs.replace(_SIGNS).alias("sign").value_counts(sort=True, name="number").sort("number", "sign", descending=[True, False])  # fmt: skip
         counts = counts.filter(counts["number"] > few)

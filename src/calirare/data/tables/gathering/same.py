@@ -23,7 +23,7 @@ from calirare.data.tables.gathering.naming import MOST_KNOWN, plain_name
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.tables import match_names
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.sources.frames import check_fitted_columns, pick_column
+from calirare.data.tables.sources.frames import pick_column
 from calirare.errors import InputError
 
 _FEWEST, _FEWEST_SHARE = 20, 0.02
@@ -88,20 +88,13 @@ def _known(column: pl.Series) -> pl.Series:
     return text.filter(~text.str.to_lowercase().is_in(_STANDS_FOR_NOTHING))
 
 
-def check_same(
-    found: NodeRows | None, columns: Sequence[str], weight: str | None, edge_type: str | None, *, fitted: bool = False
-) -> None:
-    """Refuse columns that are not there, and tables whose edges cannot be of one more type, without a weight.
-
-    `fitted`: the columns are those of a fit, not the user's.
-    """
+def check_same(found: NodeRows | None, columns: Sequence[str], weight: str | None, edge_type: str | None) -> None:
+    """Refuse columns that are not there, and tables whose edges cannot be of one more type, without a weight."""
     if found is None or found.type is not None or weight is not None or edge_type is not None:
         raise InputError(
             "same (--same) must be left out where there is no table of nodes, they are of several kinds, or edges have a weight "
             "or a column of types. Give a further table of edges (--edges) with the ids and what they share."
         )
-    if fitted:
-        check_fitted_columns(found.frame, columns, "nodes")
     for name in columns:
         if pick_column(found.frame.columns, name, "same", "nodes") == found.id:
             raise InputError(f"same must name other columns than the id; {name!r} is different in every row.")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.integrate import quad
 from scipy.optimize import minimize_scalar
 from scipy.special import expit
 
@@ -11,7 +12,7 @@ from calirare.calibration.base import at_shares
 from calirare.errors import InputError
 from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.intervals import calibration_draws
-from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
+from calirare.uncertainty.prior_shift import _drawn, estimate_share, mixture_gap, share_of_new_nodes
 
 
 def world(rng, size, share, lift=2.0, calibrated_to=0.05):
@@ -72,6 +73,34 @@ def test_one_map_gives_the_estimate_and_its_sampling_error():
     found = share_of_new_nodes(p, 0.05, own, y, certain)
     slope = (p / 0.05 - (1 - p) / 0.95) / (found.value * p / 0.05 + (1 - found.value) * (1 - p) / 0.95)
     assert found.upper - found.lower == pytest.approx(2 * 1.645 / np.sqrt((slope**2).sum()), rel=0.35)
+
+
+@pytest.mark.parametrize("size", [1, 3, 10, 40])
+def test_a_handful_of_nodes_is_told_with_the_doubt_that_is_left(size):
+    """The interval is about these nodes, of whom a whole number is rare."""
+    own, y = world(np.random.default_rng(5), 400, 0.05)
+    draws = calibration_draws(own, y, rare_share=float(y.mean()), num_share_labels=y.size, num_draws=100)
+    inside, width = [], []
+    for seed in range(50):
+        p, rare = world(np.random.default_rng([size, seed]), size, 0.2)
+        found = share_of_new_nodes(p, 0.05, own, y, draws, seed=seed)
+        inside.append(found.lower <= rare.mean() <= found.upper)
+        width.append(found.upper - found.lower)
+    assert 40 <= np.sum(inside) and np.mean(width) > {1: 0.4, 3: 0.3, 10: 0.2, 40: 0.1}[size]
+
+
+def test_the_shares_of_one_map_are_drawn_from_their_posterior():
+    """Against scipy's quadrature of Jeffreys' prior times the likelihood of the scores."""
+    p, _ = world(np.random.default_rng(2), 30, 0.2)
+    densities = p[None] / 0.05, (1 - p[None]) / 0.95
+
+    def posterior(share):
+        return np.prod(share * densities[0] + (1 - share) * densities[1]) / np.sqrt(share * (1 - share))
+
+    whole = quad(posterior, 0, 1)[0]
+    for tick in (0.05, 0.5, 0.95):
+        share = float(_drawn(*densities, np.ones(30), np.array([tick]))[0])
+        assert quad(posterior, 0, share)[0] / whole == pytest.approx(tick, abs=0.002)
 
 
 def test_another_change_than_the_share_is_noticed():

@@ -6,7 +6,8 @@ If rare nodes still look as rare nodes did, and the others as the others did, on
 
 π' can be estimated without a single label: it is the share under which the new probabilities are likeliest, the fixed point
 π' = mean of the shifted probabilities, which EM steps towards (key `saerens2002`) and bisection finds at once. That is worth
-as much as the calibration: each map that the labels leave open gives another share, and the interval is the middle of these.
+as much as the calibration, and as the nodes are many: under each map that the labels leave open, with Jeffreys' prior, the
+scores say how likely each share is; one is drawn, and by it which nodes are rare. The interval is the middle of their shares.
 
 It fails where more has changed than the share. Then no mixture of the scores that rare and other labels had explains the
 new scores, and the answer says so (`Share.explained`): the largest gap between the two distribution functions, beside the
@@ -29,6 +30,10 @@ from calirare.uncertainty.posterior import equal_runs
 
 _MOST_BINS = 512
 _HALVINGS = 40
+_STEPS = 64
+"""From one end of the shares that are looked at to the other."""
+_UNHEARD_OF = 12.0
+"""A share that is so many natural logarithms less likely than the likeliest is not looked at more closely."""
 _MOST_DRAWS = 400
 """Maps of which the interval is the middle; more change no digit that is shown."""
 _GAP = 1.63
@@ -41,7 +46,7 @@ class Share:
 
     Args:
         value: The estimate.
-        lower, upper: Its interval, from the uncertainty of the calibration.
+        lower, upper: Its interval, from the uncertainty of the calibration and the number of nodes.
         gap: Largest difference between the new scores and the best mixture of old ones, as shares of nodes.
         allowed: The gap that chance allows.
     """
@@ -114,7 +119,7 @@ def share_of_new_nodes(
         y_rare: `(m,)` whether each of them is rare.
         draws: The calibration maps that the labels leave open.
         coverage: Of the interval.
-        seed: Of the sample that the new nodes are.
+        seed: Of the shares that are drawn.
     """
     p = _sorted(probability, old_share)
     value = estimate_share(p, old_share)
@@ -123,8 +128,9 @@ def share_of_new_nodes(
     draws = replace(draws, parameters=draws.parameters[:_MOST_DRAWS])
     old_shares = draws.probabilities(draws.scores(own)) @ weight  # each map has its own
     mean, size = equal_runs(p, _MOST_BINS)
-    sizes = np.random.default_rng(seed).multinomial(p.size, size / p.size, size=len(draws))
-    found = _likeliest(draws.probabilities(draws.scores(mean)), sizes, old_shares)
+    rng, densities = np.random.default_rng(seed), _densities(draws.probabilities(draws.scores(mean)), old_shares)
+    share = _drawn(*densities, size, rng.random(len(draws)))
+    found = rng.binomial(size, share[:, None] * densities[0] / _mixed(*densities, share)).sum(axis=1) / p.size
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
     gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)
     return Share(value, min(float(lower), value), max(float(upper), value), gap, allowed)
@@ -150,18 +156,45 @@ def mixture_gap(probability: Any, left_out_probability: Any, y_rare: Any, share:
 
 
 def _likeliest(p: np.ndarray, count: np.ndarray, old_share: np.ndarray) -> np.ndarray:
-    """`(draws,)`: where Σ count · (rare − other) / (share · rare + (1 − share) · other), which falls, crosses zero.
-
-    `rare` and `other` are the densities of the scores in the two classes, but for a factor: p/π and (1 − p)/(1 − π).
-    """
-    rare, other = p / old_share[:, None], (1 - p) / (1 - old_share[:, None])
+    """`(draws,)`: where Σ count · (rare − other) / (share · rare + (1 − share) · other), which falls, crosses zero."""
+    rare, other = _densities(p, old_share)
     low, high = np.zeros(len(p)), np.ones(len(p))
     for _ in range(_HALVINGS):
         share = (low + high) / 2
-        mixed = share[:, None] * rare + (1 - share[:, None]) * other
-        rising = (count * (rare - other) / np.maximum(mixed, 1e-300)).sum(axis=1) > 0
+        rising = (count * (rare - other) / _mixed(rare, other, share)).sum(axis=1) > 0
         low, high = np.where(rising, share, low), np.where(rising, high, share)
     return np.asarray((low + high) / 2)
+
+
+def _drawn(rare: np.ndarray, other: np.ndarray, count: np.ndarray, tick: np.ndarray) -> np.ndarray:
+    """`(draws,)`: of each map's shares the one that ticks `(draws,)` between 0 and 1 choose, by how likely each is.
+
+    share = sin² of an angle; Jeffreys' prior of the share is an even one of the angle.
+    """
+    low, high, maps = np.zeros(len(rare)), np.full(len(rare), np.pi / 2), np.arange(len(rare))
+    for closer in (False, True):
+        steps = np.linspace(low, high, _STEPS + 1)  # (steps + 1, draws)
+        fit = np.array([np.log(_mixed(rare, other, share)) @ count for share in np.sin(steps) ** 2])
+        fit -= fit.max(axis=0)
+        if not closer:
+            heard = fit > -_UNHEARD_OF
+            first, last = heard.argmax(axis=0), _STEPS - heard[::-1].argmax(axis=0)
+            low = steps[np.maximum(first - 1, 0), maps]
+            high = steps[np.minimum(last + 1, _STEPS), maps]
+    weight = np.exp(fit)
+    below = np.cumsum((weight[1:] + weight[:-1]) / 2, axis=0)
+    below = np.vstack([np.zeros(len(rare)), below]) / below[-1]
+    chosen = [np.interp(at, by, angle) for at, by, angle in zip(tick, below.T, steps.T, strict=True)]
+    return np.asarray(np.sin(chosen) ** 2)
+
+
+def _densities(p: np.ndarray, old_share: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of the scores in the two classes, but for a factor: p/π and (1 − p)/(1 − π)."""
+    return p / old_share[:, None], (1 - p) / (1 - old_share[:, None])
+
+
+def _mixed(rare: np.ndarray, other: np.ndarray, share: np.ndarray) -> np.ndarray:
+    return np.maximum(share[:, None] * rare + (1 - share[:, None]) * other, 1e-300)
 
 
 def _sorted(probability: Any, old_share: float) -> np.ndarray:

@@ -11,6 +11,8 @@ from calirare.errors import InputError, LabelError
 
 UNKNOWN = -1
 """The label of a node whose class is not known."""
+_LEAST_AGREEMENT = 0.5
+"""Cohen's kappa of labels then and now: 1 where all are the same, 0 by luck."""
 
 LARGEST = float(np.finfo(np.float32).max)
 """The largest number that a feature or a column can hold."""
@@ -163,3 +165,20 @@ def _finite(array: np.ndarray, name: str) -> np.ndarray:
             "Impute, scale or drop them, or use read_tables, which imputes and scales."
         )
     return numbers
+
+
+def labels_agree(then: np.ndarray, now: np.ndarray) -> bool:
+    """Whether labels are those of another time, as far as they are known now; a few may have been corrected.
+
+    >>> fit, shuffled = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 0, 1, 0, 0, 0])
+    >>> [labels_agree(fit, now) for now in (np.array([0, 0, 0, -1, 1, 1]), np.array([1, 0, 0, 0, 1, 1]), shuffled)]
+    [True, True, False]
+    """
+    known = now != UNKNOWN
+    if not known.any():
+        return False
+    then, now = then[known], now[known]
+    classes = np.arange(1 + max(then.max(), now.max()))[:, None]
+    by_luck = float(((then == classes).mean(axis=1) * (now == classes).mean(axis=1)).sum())
+    same = float((then == now).mean())
+    return by_luck < 1 and same - by_luck >= _LEAST_AGREEMENT * (1 - by_luck)

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, labels_agree
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.node_keys import node_keys, places_of
 from calirare.detectors.spreading import Spreading
 from calirare.estimator.fitted import Fitted
 
 NOWHERE = -1
-_LEAST_AGREEMENT = 0.5
-"""Cohen's kappa of the labels of the fit and of the graph: 1 where all are the same, 0 by luck."""
 
 
 def trained_at(clf: Fitted, graph: RareGraph) -> np.ndarray | None:
@@ -30,11 +28,11 @@ def trained_at(clf: Fitted, graph: RareGraph) -> np.ndarray | None:
     """
     require_graph(graph)
     nodes, y = clf.labelled_nodes_, clf.labelled_y_
-    if nodes.max(initial=NOWHERE) < graph.num_nodes and _agree(y, graph.y[nodes]):
+    if nodes.max(initial=NOWHERE) < graph.num_nodes and labels_agree(y, graph.y[nodes]):
         return nodes
     found, _ = _by_ids(clf, graph)
     there = found != NOWHERE
-    return found if _agree(y[there], graph.y[found[there]]) else None
+    return found if labels_agree(y[there], graph.y[found[there]]) else None
 
 
 def held_out_at(clf: Fitted, graph: RareGraph, trained: np.ndarray) -> np.ndarray:
@@ -92,20 +90,3 @@ def _label_keys(clf: Fitted) -> np.ndarray | None:
         return None
     keys = next((one.label_keys_ for one in clf.members_ if isinstance(one, Spreading)), None)
     return keys if keys is not None and keys.size == clf.labelled_nodes_.size else None
-
-
-def _agree(y: np.ndarray, now: np.ndarray) -> bool:
-    """Whether labels are those of the fit, as far as they are known; a few may have been corrected.
-
-    >>> fit, shuffled = np.array([0, 0, 0, 0, 1, 1]), np.array([1, 0, 1, 0, 0, 0])
-    >>> _agree(fit, np.array([0, 0, 0, -1, 1, 1])), _agree(fit, np.array([1, 0, 0, 0, 1, 1])), _agree(fit, shuffled)
-    (True, True, False)
-    """
-    known = now != UNKNOWN
-    if not known.any():
-        return False
-    then, now = y[known], now[known]
-    classes = np.arange(1 + max(then.max(), now.max()))[:, None]
-    by_luck = float(((then == classes).mean(axis=1) * (now == classes).mean(axis=1)).sum())
-    same = float((then == now).mean())
-    return by_luck < 1 and same - by_luck >= _LEAST_AGREEMENT * (1 - by_luck)

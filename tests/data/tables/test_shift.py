@@ -61,6 +61,10 @@ def test_the_same_tables_and_the_same_population_have_not_shifted(schema):
         ({"town": lambda v: np.where(v == "Oslo", "Paris", v)}, "Oslo: 60% at fit, 0% now"),
         ({"channel": lambda v: np.where(v == "app", "fax", v)}, "app: 51% at fit, 0% now"),
         ({"age": lambda v: np.where(np.arange(v.size) % 2, np.nan, v)}, "of the cells were empty at fit"),
+        ({"amount": lambda v: np.full(v.size, np.nan)}, "0% of the cells were empty at fit, 100% are now"),
+        ({"amount": lambda v: np.where(np.arange(v.size) % 2, np.nan, v)}, "50% are now"),
+        ({"channel": lambda v: np.char.upper(v)}, "100% of the cells hold categories that the fit did not know"),
+        ({"channel": lambda v: np.full(v.size, None)}, "0% of the cells were empty at fit, 100% are now"),
     ],
 )  # fmt: skip
 def test_what_has_shifted_is_named_and_counts(schema, change, says):
@@ -76,6 +80,21 @@ def test_times_may_be_later_and_edges_may_not_be_denser(schema):
     twice = {name: np.concatenate([column, column, column]) for name, column in edges.items()}
     found = compare_with_fit(read_tables(nodes, twice, schema=schema))
     assert [(one.table, one.column) for one in found.found] == [("edges", "(edges per node)")]
+
+
+def test_a_column_that_one_table_of_edges_has_may_stand_in_more_or_fewer_rows():
+    def two(seed, calls, **change):
+        nodes, payments = tables(seed, **change)
+        rng = np.random.default_rng([seed, 9])
+        ends = [[f"n{k}" for k in rng.integers(0, 1_500, calls)] for _ in range(2)]
+        minutes = rng.exponential(5, calls)
+        return nodes, {"payments": payments, "calls": {"source": ends[0], "target": ends[1], "minutes": minutes}}
+
+    schema = read_tables(*two(0, 9_000), label="y", rare=1).schema
+    fewer = compare_with_fit(read_tables(*two(1, 900), schema=schema)).found
+    assert {one.column for one in fewer} <= {"(edges per node)"}
+    emptied = read_tables(*two(1, 9_000, amount=lambda v: np.full(v.size, np.nan)), schema=schema)
+    assert [one.column for one in compare_with_fit(emptied).found] == ["amount"]
 
 
 def test_days_are_said_as_days_and_that_of_a_snapshot_may_be_later():

@@ -13,7 +13,7 @@ from calirare.review.app import open_desk
 from calirare.review.refit import read_decisions
 from calirare.review.store.decisions import DecisionStore
 from calirare.review.store.events import EventLog
-from calirare.review.store.network import fingerprint, join_network
+from calirare.review.store.network import check_network, fingerprint, join_network
 
 
 @pytest.fixture(scope="module")
@@ -26,16 +26,45 @@ def log_of(store):
     return EventLog(store.database, store.network)
 
 
+def decide(store, node="A1"):
+    store.record(node, "rare", reviewer="ada", model_version="m", seen=0, action_key=node)
+
+
 def test_a_foreign_network_is_refused_though_its_ids_are_the_same(store, database, networks):
     first, second = networks
     assert np.array_equal(first.ids, second.ids)
     join_network(log_of(store), first)
+    decide(store)
     with pytest.raises(DataError, match="another network.*--network"):
         join_network(log_of(store), second)
     with pytest.raises(DataError, match="another network"):
         read_decisions(database, second)
     join_network(log_of(store), first)
-    assert len(log_of(store).since()) == 1
+    assert len(log_of(store).since()) == 2  # its edges, and its labels
+
+
+def test_where_nothing_was_decided_any_network_may_move_in(store, networks):
+    first, second = networks
+    join_network(log_of(store), first)
+    join_network(log_of(store), second)
+    decide(store)
+    with pytest.raises(DataError, match="another network"):
+        join_network(log_of(store), first)
+
+
+def test_another_week_is_known_by_its_labels(store, networks):
+    """The same accounts with edges that are all new; a twentieth of the labels were corrected, some are gone."""
+    first, second = networks
+    join_network(log_of(store), first)
+    decide(store)
+    y = first.y.copy()
+    y[first.known[::20]] = 1 - y[first.known[::20]]
+    y[first.known[1::3]] = -1
+    week = replace(first, edge_index=second.edge_index, edges=None, y=y)
+    join_network(log_of(store), week)
+    for unlike in (first.with_labels(np.full(300, -1)), first.with_labels(np.roll(first.y, 1))):
+        with pytest.raises(DataError, match="no labels tell"):
+            check_network(log_of(store), replace(unlike, edge_index=networks[0].edge_index, edges=None))
 
 
 def test_a_network_that_grew_or_forgot_is_the_same(store, networks):
@@ -83,6 +112,9 @@ def test_a_desk_does_not_open_on_decisions_of_another_network(model, tmp_path, n
     cr.RareCategoryClassifier(detector="linear").fit(networks[0]).save(other, networks[0])
     database = f"sqlite:///{tmp_path / 'shared.sqlite'}"
     open_desk(model, database).close()
+    store = DecisionStore.open(database)
+    decide(store)
+    store.close()
     with pytest.raises(DataError, match="another network"):
         open_desk(other, database)
     open_desk(other, database, network="loans").close()

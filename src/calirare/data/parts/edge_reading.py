@@ -111,7 +111,7 @@ class EdgeReader:
                 found, weight = self._read(rows)
             self._write(found, weight)
             if self.tally is not None:
-                self.tally.add_edges(self.merged["rows"], found.columns)
+                self.tally.add_edges(self.merged["rows"], found)
             self.merged["rows"] += rows.source.len()
             if joined := count_same(rows, self.stream.asked.same or ()):
                 self.merged["same"] = self.merged.get("same", 0) + joined

@@ -8,7 +8,8 @@ categories,
 each share with half a count added. Two samples of n and m values from one population have PSI · nm/(n + m) near a χ² with
 B - 1 degrees of freedom, so c = χ²₀.₉₉₉(B - 1) · (1/n + 1/m) is what chance gives one column in a thousand. The rule:
 
-    large      PSI - c > 0.25, or more than a tenth of the values outside the range of the fit, or of gaps more than then
+    large      PSI - c > 0.25, or more than a tenth of the values outside the range of the fit, or of gaps more than then,
+               or a tenth of the cells of an edge column of categories that the fit did not know
     moderate   PSI - c > 0.10, or a hundredth outside the range, and at least five values
 
 Times are not compared, nor a day that all nodes of the fit shared: a later table is later. Scores are compared by their PSI alone, with two profiles of the fit: all
@@ -131,9 +132,12 @@ def compare_profiles(now: Mapping[str, Any], schema: Mapping[str, Any], read: Ma
             if name in now[table] and then["count"] and now[table][name]["count"]:
                 indices[table, name] = _index(then, now[table][name])
                 found += _compare(table, name, then, now[table][name], own, *indices[table, name])
-    found += _gaps(schema, read, seen)
+    found += [*_gaps(schema, read, seen), *_gaps_of_edges(now["edges"], seen["edges"], read.get("edge_values") or {})]
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
-    return Shifts(tuple(found), len(seen["nodes"]) + len(seen["edges"]), indices)
+    once: dict[tuple[str, str], Shift] = {}
+    for one in found:
+        once.setdefault((one.table, one.column), one)
+    return Shifts(tuple(once.values()), len(seen["nodes"]) + len(seen["edges"]), indices)
 
 
 def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | None:
@@ -252,5 +256,23 @@ def _gaps(schema: Mapping[str, Any], read: Mapping[str, Any], seen: Mapping[str,
             continue
         then = 1 - seen["nodes"][name]["count"] / max(nodes, 1)
         now = sum(read.get(what, {}).get(name, 0) for what in ("imputed", "lacking")) / rows
-        if now - then > MANY_OUTSIDE + 3 / np.sqrt(rows):
+        if _far_more(then, now, rows):
             yield Shift("nodes", name, 0.0, "large", f"{then:.0%} of the cells were empty at fit, {now:.0%} are now.")
+
+
+def _gaps_of_edges(now: Mapping[str, Any], seen: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[Shift]:
+    """The same for columns of the edges, among those edges that have it; what the fit did not know counts as empty."""
+    for name, fit in seen.items():
+        rows = now.get(name, {}).get("rows", 0)
+        if not fit.get("rows") or not rows:
+            continue  # of an earlier version, or such edges are not there
+        then, gaps = 1 - fit["count"] / fit["rows"], 1 - now[name]["count"] / rows
+        unseen = values.get("unseen", {}).get(name, 0) / rows
+        if _far_more(0.0, unseen, rows):
+            yield Shift("edges", name, 0.0, "large", f"{unseen:.0%} of the cells hold categories that the fit did not know.")
+        elif _far_more(then, gaps, rows):
+            yield Shift("edges", name, 0.0, "large", f"{then:.0%} of the cells were empty at fit, {gaps:.0%} are now.")
+
+
+def _far_more(then: float, now: float, rows: int) -> bool:
+    return now - then > MANY_OUTSIDE + 3 / float(np.sqrt(rows))

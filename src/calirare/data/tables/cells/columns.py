@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.tables.cells.epochs import in_seconds
 from calirare.data.tables.cells.text import SPREADSHEET_ERRORS, STRANGE_SHARE, read_styled
 from calirare.data.tables.libraries import pl
 from calirare.errors import InputError
@@ -70,13 +71,13 @@ def to_seconds(
     unit: float = 1.0,
     infinite: dict[str, int] | None = None,
 ) -> np.ndarray:
-    """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are multiplied by `unit`."""
+    """Moments as float64 seconds since 1970 (UTC), NaN where missing. Numbers are times `unit`, or as `in_seconds` reads them."""
     column = _read_text(column, style)
     if column.dtype.is_temporal() and column.dtype not in (pl.Duration, pl.Time):
         return np.array(_seconds(column).to_numpy(), dtype=np.float64)
     if column.dtype == pl.Time or (style or {}).get("clock"):
-        style, unit = {"clock": True}, _HOUR
-    return to_numbers(column, style, infinite) * unit
+        return to_numbers(column, {"clock": True}, infinite) * _HOUR
+    return in_seconds(to_numbers(column, style, infinite), unit, column.name)
 
 
 def _seconds(column: pl.Series) -> pl.Series:

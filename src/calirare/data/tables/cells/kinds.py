@@ -10,6 +10,7 @@ from typing import Any
 from calirare.data.tables.cells.addresses import form_of
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
+from calirare.data.tables.cells.epochs import unit_of_time
 from calirare.data.tables.cells.number_text import are_pairs, points_may_group
 from calirare.data.tables.cells.prose import has_common_words, is_list
 from calirare.data.tables.cells.text import known_text, understand, words_for_gaps
@@ -59,8 +60,7 @@ _MOMENT_NAME = re.compile(
     r"(_?utc)?$",
     re.IGNORECASE,
 )
-"""Numbers under such a name are moments if they fall between 1990 and 2100, in seconds or fractions of a second."""
-_SECONDS = (631_152_000, 4_102_444_800)  # 1990 to 2100
+"""Numbers under such a name are moments if they are some of our days (`unit_of_time`)."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +226,7 @@ def _unit_of_time(column: pl.Series) -> float | None:
     if not values.len():
         return None
     middle = float(values.median())  # type: ignore[arg-type]
-    return next((unit for unit in (1.0, 1e-3, 1e-6, 1e-9) if _SECONDS[0] < middle * unit < _SECONDS[1]), None)
+    return unit_of_time(middle)
 
 
 def _names_things(name: str, values: pl.Series) -> str:

@@ -6,10 +6,14 @@ same table gives the same shares to the last digit.
     number      {"count", "cuts", "shares", "least", "greatest", "middle"}: shares of the values between the cuts, which
                 are the deciles of the fit. Texts are profiled by how many known words each has
     category    {"count", "names", "shares"}: shares of the names, and last of all others
+
+A column of the edges says besides in which `types` of edges it had values at the fit, and how many `rows` these have: what
+is not among the `count` is a gap. Where all edges are of one type, `types` is empty.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import by_column, column_of
-from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.edge_table import MISSING, EdgeColumn, EdgeTable
 from calirare.data.feature_places import feature_places
 
 BINS = 10
@@ -47,7 +51,11 @@ def profile_tables(
     nodes = {name: _whole(values, known["nodes"].get(name)) for name, values in _node_values(x[:described], plan)}
     if edges is None:
         return {"nodes": nodes, "edges": {}}
-    found = {name: _whole(values, known["edges"].get(name)) for name, values in _edge_values(edges.columns)}
+    found = {}
+    for name, values in _edge_values(edges.columns):
+        like = known["edges"].get(name)
+        types = _types_of(edges, name) if like is None else like.get("types", [])
+        found[name] = _whole(values, like) | {"types": types, "rows": _rows_of(edges, types)}
     degree = np.bincount(np.concatenate([edges.source, edges.target]), minlength=x.shape[0])
     found[EDGES_PER_NODE] = of_numbers(degree.astype(np.float64), known["edges"].get(EDGES_PER_NODE))
     return {"nodes": nodes, "edges": found}
@@ -66,14 +74,18 @@ class TablesTally:
         self._plan, self._seen = plan, seen
         self._rows = {"nodes": num_nodes, "edges": num_edges}
         self._found: dict[str, dict[str, NumberTally | Counted]] = {"nodes": {}, "edges": {}}
+        self._of_types = Counter[str]()
 
     def add_nodes(self, first: int, x: Any) -> None:
         """Features of some nodes, `first` the place of the first one."""
         self._add("nodes", first, _node_values(x, self._plan))
 
-    def add_edges(self, first: int, columns: Sequence[EdgeColumn]) -> None:
-        """Columns of some edges."""
-        self._add("edges", first, _edge_values(columns))
+    def add_edges(self, first: int, edges: EdgeTable) -> None:
+        """Some edges."""
+        self._add("edges", first, _edge_values(edges.columns))
+        for column in edges.columns:
+            if column.name in self._seen["edges"]:
+                self._of_types[column.name] += _rows_of(edges, self._seen["edges"][column.name].get("types", []))
 
     def add_degrees(self, degree: np.ndarray) -> None:
         """How many edges each node has."""
@@ -96,7 +108,10 @@ class TablesTally:
 
     def profile(self) -> dict[str, dict[str, Any]]:
         """As `profile_tables` gives it."""
-        return {table: {name: one.profile() for name, one in found.items()} for table, found in self._found.items()}
+        found = {table: {name: one.profile() for name, one in these.items()} for table, these in self._found.items()}
+        for name, rows in self._of_types.items():
+            found["edges"][name] |= {"types": self._seen["edges"][name].get("types", []), "rows": rows}
+        return found
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +210,19 @@ def _edge_values(columns: Sequence[EdgeColumn]) -> Iterator[tuple[str, np.ndarra
             yield column.name, np.where(np.isnan(column.values), np.nan, known)
 
 
+def _types_of(edges: EdgeTable, name: str) -> list[int]:
+    """The types of edges that have values in a column; empty where all edges are of one type."""
+    if edges.type is None:
+        return []
+    values = next(column.values for column in edges.columns if column.name == name)
+    known = values != MISSING if values.dtype == np.int32 else ~np.isnan(values)
+    return [int(one) for one in np.unique(edges.type[known])]
+
+
+def _rows_of(edges: EdgeTable, types: Sequence[int]) -> int:
+    return len(edges) if edges.type is None or not types else int(np.isin(edges.type, types).sum())
+
+
 def of_numbers(values: np.ndarray, like: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The profile of numbers, with the cuts of another where one is given.
 
@@ -222,7 +250,8 @@ def check_profile(seen: Any) -> bool:
         for one in seen[table].values():
             cells = len(one["cuts"]) + 1 if one["kind"] == "number" else len(one["names"]) + 1
             good &= len(one["shares"]) == cells and all(0 <= float(share) <= 1 + 1e-9 for share in one["shares"])
-            good &= int(one["count"]) >= 0
+            good &= int(one["count"]) >= 0 and int(one.get("rows", 0)) >= 0
+            good &= all(int(code) >= 0 for code in one.get("types", ()))
             if one["kind"] == "number":
                 numbers = [*one["cuts"], one["least"], one["greatest"], one["middle"]]
                 good &= bool(np.isfinite(np.asarray(numbers, dtype=np.float64)).all())

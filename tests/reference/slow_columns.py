@@ -20,6 +20,8 @@ def slow_edge_columns(table, plan, num_nodes):
             for name, value in _node(table, plan, rows, node).items():
                 if type_name and plan.brief and not name.startswith(("number", "distinct")) and not _sum_or_mean(name):
                     continue
+                if type_name and any(what in name for what in (" pairs of ", "outgoing share of the sum")):
+                    continue
                 result.setdefault(name + suffix, []).append(value)
     for node in range(num_nodes):
         for name, value in (_by_category(table, plan, node) | _rhythm(table, plan, node)).items():
@@ -110,6 +112,12 @@ def _node(table, plan, rows, node):
     for planned in plan.columns:
         for which, mine in sides.items():
             said |= _column(planned, found[planned.name], clock, mine, which, plan.directed)
+        if planned.balanced and plan.directed:
+            gone, came = (
+                abs(math.fsum(value for value in found[planned.name].values[mine] if not math.isnan(value)))
+                for mine in (out, into)
+            )
+            said[f"{planned.name}, outgoing share of the sum"] = gone / (gone + came) if gone + came else NAN
     return said
 
 
@@ -131,15 +139,24 @@ def _column(planned, column, clock, mine, which, directed):
         if planned.signed:
             low = [value for value in values if value < 0]
             said[f"{name} negative, share of {which}"] = len(low) / len(values) if values else NAN
+        for part in planned.categories:
+            limit = int(part.split()[-1].replace(",", ""))
+            multiple = part.startswith("a multiple of")
+            mine_in = [
+                abs(value) >= limit and abs(abs(value) / limit - round(abs(value) / limit)) < 1e-9 * abs(value) / limit
+                if multiple
+                else 0.9 * limit <= abs(value) < limit
+                for value in values
+            ]
+            said[f"{name} {part}, share of {which}"] = _mean(mine_in)
+        if planned.pairs:
+            said[f"{name}, equal pairs of {which}"] = _mean(_pairs(values))
         low, high = "least", "greatest"
     else:
         name, low, high = f"{planned.name} in days" if planned.in_days else planned.name, "first", "last"
         moments = [datetime.fromtimestamp(value, UTC) for value in values if planned.in_days]
         for part in planned.categories:
-            mine_in = [
-                moment.isoweekday() > 5 if part == "weekend" else part.startswith(f"{moment.hour // 6 * 6} to ")
-                for moment in moments
-            ]
+            mine_in = [_in_part(moment, part) for moment in moments]
             said[f"{planned.name} = {part}, share of {which}"] = _mean(mine_in)
         values = [(value - planned.origin) / (86_400 if planned.in_days else 1) for value in values]
         said[f"{name}, span of {which}"] = max(values) - min(values) if values else NAN
@@ -168,9 +185,26 @@ def _category(planned, column, mine, which):
     }
     if planned.missing:
         said[f"{planned.name} missing, share of {which}"] = codes.count(-1) / len(codes) if codes else NAN
+    if planned.pairs:
+        told = [name if name in planned.categories else "another" for name in known]
+        said[f"{planned.name}, unlike pairs of {which}"] = 1 - _mean(_pairs(told))
     if planned.diverse:
         said[f"{planned.name}, different ones of {which}"] = len(set(known))
     return said
+
+
+def _in_part(moment, part):
+    if part == "weekend":
+        return moment.isoweekday() > 5
+    if not part.endswith(" h"):
+        return f"{moment:%A}" == part
+    start, end = (int(word) for word in part.removesuffix(" h").split(" to "))
+    return start <= moment.hour < end if start < end else moment.hour >= start or moment.hour < end
+
+
+def _pairs(values):
+    """Of each pair, whether both are equal."""
+    return [one == other for k, one in enumerate(values) for other in values[k + 1 :]]
 
 
 def _mean(values):

@@ -8,11 +8,13 @@ from typing import get_args
 
 from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
+from calirare.features.edge_columns import OUTGOING_SHARE
 from calirare.features.edges.again import AGAIN
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.meeting import APART, MEETING
 from calirare.features.edges.node_numbers import End
+from calirare.features.edges.pairs import EQUAL, UNLIKE
 from calirare.features.edges.rhythm import CHANGE, WAIT
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
@@ -32,6 +34,10 @@ IN_DAYS = " in days"
 
 def _of(way: str, column: str) -> str:
     return column if way == DIRECTIONS[2] else f"{way} {column}"
+
+
+def _edges(way: str) -> str:
+    return _of(way, DIRECTIONS[2])
 
 
 def _against_usual(column: str, statistic: str, way: str) -> str:
@@ -114,7 +120,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         re.compile(f"^(.*), different ones of {_WAY}$"),
         lambda column, way: f"number of different values of {_of(way, column)}",
     ),
-    (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_of(way, 'edges')}"),
+    (re.compile(f"^(.*){EQUAL}{_WAY}$"), lambda column, way: f"share of pairs of {_edges(way)} with the same {column}"),
+    (re.compile(f"^(.*){UNLIKE}{_WAY}$"), lambda column, way: f"share of pairs of {_edges(way)} with different {column}"),
+    (re.compile(f"^(.*){OUTGOING_SHARE}$"), "outgoing share of all {}".format),
+    (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_edges(way)}"),
     (re.compile(r"^share returned, (\w+)$"), "share of {} neighbours that point back".format),
     (re.compile(f"^(.*), ({_STATISTICS}) of {_WAY}$"), _statistic),
     (SHARE_OF_EDGES, _share),

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.features.edge_columns import RELATIVE_SPREAD, as_stored
+from calirare.features.edge_columns import OUTGOING_SHARE, RELATIVE_SPREAD, as_stored
 from calirare.features.edges.again import AGAIN, again_columns
 from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
 from calirare.features.edges.dates import BESIDE, dated_columns
 from calirare.features.edges.meeting import MEETING, meeting_columns
 from calirare.features.edges.multiples import OF_ENDS, multiple_columns
+from calirare.features.edges.pairs import EQUAL, UNLIKE
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
 from calirare.features.edges.trend import TREND, trend_columns
@@ -35,6 +36,9 @@ _ALONE = (
     AGAIN,
     SAME_EDGE,
     SAME_CATEGORY,
+    EQUAL,
+    UNLIKE,
+    OUTGOING_SHARE,
 )
 
 

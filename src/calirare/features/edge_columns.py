@@ -8,7 +8,9 @@ For outgoing edges, incoming edges and both (of an undirected table: both alone)
 * of a time, in days or in its own steps: mean, spread, first, last, span, mean gap. Mean, first and last count from the
   earliest edge at fit, in tables that come later from their own (see `windows`). Of a clock, the share in each part of the day
   and at weekends, where nodes differ in them;
-* of a category: the share of each frequent one, and how many differ where there are many;
+* of a number besides, where nodes differ in it: the share of whole sums, multiples of 100, sums just below a limit (see
+  `amount_parts`), and of pairs of edges with the same value; of outgoing and incoming ones, the outgoing share of the sum;
+* of a category: the share of each frequent one, of pairs of edges that differ, and how many differ where there are many;
 * of a text: the share of those that have each word.
 
 More is told in `alone`, about which neighbours are not asked.
@@ -31,13 +33,16 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.feature_places import HAS
 from calirare.data.node_keys import each_once, places_of
 from calirare.data.threads import in_threads
+from calirare.features.edges.amount_parts import NEGATIVE, in_amounts
 from calirare.features.edges.day_parts import DAY, in_part
 from calirare.features.edges.directions import directions_of
 from calirare.features.edges.groups import Clock, EdgeGroups, Latest, Moments
+from calirare.features.edges.pairs import EQUAL, UNLIKE, equal_pairs, how_often
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.rhythm import unit_of
 
 RELATIVE_SPREAD = ", relative spread of "
+OUTGOING_SHARE = ", outgoing share of the sum"
 Named = tuple[str, np.ndarray]
 Side = TypeVar("Side")
 
@@ -72,7 +77,7 @@ def is_main(name: str) -> bool:
 
 def _of_edges(table: EdgeTable, plan: EdgePlan, num_nodes: int, suffix: str, brief: bool = False) -> Iterator[Named]:
     for name, column in _all(table, plan, num_nodes):
-        if brief and not is_main(name):
+        if (brief and not is_main(name)) or (suffix and any(part in name for part in (EQUAL, UNLIKE, OUTGOING_SHARE))):
             continue
         yield name + suffix, as_stored(column)
 
@@ -146,7 +151,8 @@ def _of_number(
     planned: PlannedColumn, column: EdgeColumn, clocks: list[Clock], sides: list[EdgeGroups], directed: bool
 ) -> Iterator[Named]:
     name, values = planned.name, column.values
-    for which, found in _directions([Moments.of(values, side) for side in sides], directed, Moments.joined):
+    moments = [Moments.of(values, side) for side in sides]
+    for which, found in _directions(moments, directed, Moments.joined):
         yield f"{name}, sum of {which}", found.total
         yield f"{name}, mean of {which}", found.mean
         yield f"{name}, spread of {which}", found.spread
@@ -154,10 +160,16 @@ def _of_number(
             yield f"{name}{RELATIVE_SPREAD}{which}", found.relative_spread
         yield f"{name}, least of {which}", _finite(found.least)
         yield f"{name}, greatest of {which}", _finite(found.greatest)
-    if planned.signed:
-        known = [side.among(~np.isnan(values)) for side in sides]
-        for which, share in _shares(values < 0, known, directed):
-            yield f"{name} negative, share of {which}", share
+    known = [side.among(~np.isnan(values)) for side in sides] if planned.signed or planned.categories else []
+    for part in (*([NEGATIVE] if planned.signed else []), *planned.categories):
+        for which, share in _shares(values < 0 if part == NEGATIVE else in_amounts(values, part), known, directed):
+            yield f"{name} {part}, share of {which}", share
+    if planned.balanced and directed:
+        out, into = (np.abs(found.total) for found in moments)
+        yield f"{name}{OUTGOING_SHARE}", _share(out, out + into)
+    if planned.pairs:
+        for which, often in _directions([how_often(values, side) for side in sides], directed, operator.add):
+            yield f"{name}{EQUAL}{which}", equal_pairs(often)
     if clocks:
         for which, latest in _directions([Latest.of(values, clock) for clock in clocks], directed, Latest.joined):
             yield f"{name}, last of {which}", latest.mean
@@ -222,6 +234,8 @@ def _of_category(
             yield f"{planned.name} = {category}, share of {which}", _share(found[:, at], known)
         if planned.missing:
             yield f"{planned.name} missing, share of {which}", _share(found[:, -1], known + found[:, -1])
+        if planned.pairs:
+            yield f"{planned.name}{UNLIKE}{which}", 1 - equal_pairs(sp.csr_array(found[:, :-1]))
     if planned.diverse:
         yield from _different(planned, column, sides, directed)
 

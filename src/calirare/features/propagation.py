@@ -21,7 +21,7 @@ from calirare.features.columns import ColumnGroup, Columns
 from calirare.features.edge_columns import is_main
 from calirare.features.relations import RELATIONS, Relation, relation_matrix, row_normalised
 
-MOST_COLUMNS = 400
+MOST_COLUMNS = 440
 """Columns of all kinds, about; see `plan_aggregates`."""
 _FEWEST_OWN = 16
 MOST_TYPES_APART = 4
@@ -128,7 +128,7 @@ def room_for_own(whose: Sequence[Whose | None], directed: bool) -> int:
     """Of how many own columns the levels 1 to 4 of `plan_aggregates` fit, at least a few.
 
     >>> room_for_own(["own"] * 100 + ["main"] * 12, directed=False), room_for_own(["own"] * 100 + ["main"] * 12, directed=True)
-    (137, 43)
+    (157, 50)
     """
     relations, main = (3, 2 * whose.count("main")) if directed else (1, whose.count("main"))
     return max(_FEWEST_OWN, (MOST_COLUMNS - len(whose) - main - relations) // (2 * relations))

@@ -12,6 +12,7 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
+from calirare.features.edges.amount_parts import is_amount_part
 from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
@@ -134,12 +135,15 @@ def _column(state: Any) -> PlannedColumn:
     _need(all(isinstance(flag, bool) for flag in flags), "diverse, missing, in_days and signed must be flags")
     known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
     _need(known, f"the parts of a time must be among {DAY_PARTS}")
+    _need(state["kind"] != "number" or all(map(is_amount_part, categories)), "the parts of a number must be known ones")
+    pairs, balanced = (state.get(what, False) for what in ("pairs", "balanced"))  # models of earlier versions say nothing
+    _need(all(isinstance(flag, bool) for flag in (pairs, balanced)), "pairs and balanced must be flags")
     origin = float(_numbers(state["origin"], (), "origin"))
     column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
     compared, size, middle = _comparison(state)
     span = float(_numbers(state.get("span", 0.0), (), "span"))  # not known in models of earlier versions
     _need(span >= 0, "the span of times must not be negative")
-    column = replace(column, compared=compared, size=size, middle=middle, span=span)
+    column = replace(column, compared=compared, size=size, middle=middle, span=span, pairs=pairs, balanced=balanced)
     dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
     multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
     changing, again = (_directions(state, what) for what in ("changing", "again"))

@@ -1,25 +1,24 @@
-"""Parts of the day and of the week: calls at night, payments at weekends."""
+"""Parts of the day and of the week: calls at night, payments at weekends, logins on Mondays."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from calirare.features.edges.telling import telling_parts
+
 DAY = 86_400.0
 """Seconds."""
-_FEWEST = 0.02
-"""Share of the times that a part must have, and leave to others, before it is told apart."""
-_SURELY = 3.0
-"""Standard deviations of chance."""
-_QUARTERS = ("0 to 6 h", "6 to 12 h", "12 to 18 h", "18 to 24 h")
+_HOUR = 3_600.0
 _WEEKEND = "weekend"
-DAY_PARTS = (*_QUARTERS, _WEEKEND)
+_WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
+_WINDOWS = {f"{start} to {end if end <= 24 else end - 24} h": (start, end - start)
+            for hours in (6, 3) for start in range(24) for end in (start + hours,)}  # fmt: skip
+"""(first hour, hours) by name; some go past midnight."""
+DAY_PARTS = (*_WINDOWS, *_WEEKDAYS, _WEEKEND)
 
 
 def vary_by_day(times: np.ndarray, ends: np.ndarray) -> tuple[str, ...]:
     """The parts of which some nodes' times have a larger share than others', beyond chance; hours of dates alone say nothing.
-
-    Of a node with n times of which k lie in a part, k(k − 1)/n(n − 1) − 2pk/n + p² is its share less that of all, p, squared, but for
-    chance, whose variance is 2p²(1 − p)²/n(n − 1).
 
     Args:
         times: `(E,)` seconds since 1970, none missing.
@@ -29,30 +28,22 @@ def vary_by_day(times: np.ndarray, ends: np.ndarray) -> tuple[str, ...]:
     >>> callers = np.repeat(np.arange(8), 3)
     >>> times = hour * np.where(callers < 3, by_day - 8, by_day)
     >>> vary_by_day(times, np.vstack([callers, callers + 8]))
-    ('0 to 6 h', '6 to 12 h')
+    ('0 to 6 h',)
     """
-    found = ((part, in_part(times, part)) for part in DAY_PARTS if times.size)
-    some = ((part, there) for part, there in found if _FEWEST <= there.mean() <= 1 - _FEWEST)
-    return tuple(part for part, there in some if any(_differ(there, node) for node in ends))
-
-
-def _differ(there: np.ndarray, node: np.ndarray) -> bool:
-    """Whether the shares of nodes differ surely."""
-    count = np.bincount(node)
-    several = count > 1
-    k, n, p = np.bincount(node, weights=there)[several], count[several], there.mean()
-    pairs = (n * (n - 1)).astype(np.float64)
-    apart = k * (k - 1) / pairs - 2 * p * k / n + p * p
-    return bool(apart.sum() > _SURELY * p * (1 - p) * np.sqrt((2 / pairs).sum()))
+    return telling_parts(((part, in_part(times, part)) for part in DAY_PARTS), ends) if times.size else ()
 
 
 def in_part(times: np.ndarray, part: str) -> np.ndarray:
     """`(E,)` bool: which times lie in a part; none where a time is missing.
 
-    >>> in_part(np.array([3600.0, np.nan]), "0 to 6 h").tolist()
-    [True, False]
+    >>> in_part(np.array([3600.0, np.nan]), "22 to 4 h").tolist(), in_part(np.array([0.0, 86_400.0]), "Friday").tolist()
+    ([True, False], [False, True])
     """
     days, seconds = np.divmod(times, DAY)
+    weekday = (days + 3) % 7  # 1970 began on a Thursday
     if part == _WEEKEND:
-        return np.asarray((days + 3) % 7 >= 5)  # 1970 began on a Thursday
-    return np.asarray(seconds // (DAY / 4) == _QUARTERS.index(part))
+        return np.asarray(weekday >= 5)
+    if part in _WEEKDAYS:
+        return np.asarray(weekday == _WEEKDAYS.index(part))
+    start, hours = _WINDOWS[part]
+    return np.asarray((seconds // _HOUR - start) % 24 < hours)

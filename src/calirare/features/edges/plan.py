@@ -52,7 +52,8 @@ class PlannedColumn:
     Args:
         name: As in the edge table.
         kind: `"number"`, `"time"`, `"category"` or `"text"`.
-        categories: Those with a share of their own; of a text, its words; of a time, the parts of day and week.
+        categories: Those with a share of their own; of a text, its words; of a time, the parts of day and week; of a number, the
+            parts of `amount_parts`.
         diverse: A category column with more categories than that: how many differ is counted too.
         missing: Some values were missing, so their share is a column.
         signed: Numbers of both signs, so the share of negative ones is a column.
@@ -67,6 +68,8 @@ class PlannedColumn:
         multiples: Of a number: what it is divided by (see `multiples`).
         changing: Of a number: directions in which nodes change over time (see `trend`).
         again: Of a number or a time: directions in which it is told how even it is with the same neighbour (see `again`).
+        pairs: Of a category: the share of a node's pairs of edges that differ in it is told; of a number, of those that do not.
+        balanced: Of a number: the outgoing share of its sum is told.
     """
 
     name: str
@@ -86,6 +89,8 @@ class PlannedColumn:
     multiples: tuple[Multiple, ...] = ()
     changing: tuple[str, ...] = ()
     again: tuple[str, ...] = ()
+    pairs: bool = False
+    balanced: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,12 @@ from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.edges.again import plan_again
+from calirare.features.edges.amount_parts import vary_by_amount, vary_by_sign
 from calirare.features.edges.dates import plan_dates
 from calirare.features.edges.day_parts import vary_by_day
 from calirare.features.edges.meeting import plan_meetings
 from calirare.features.edges.multiples import plan_multiples
+from calirare.features.edges.pairs import come_again
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
@@ -84,17 +86,17 @@ def _plan_column(
 ) -> PlannedColumn:
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
-        diverse = len(column.categories) > len(kept)
-        return PlannedColumn(column.name, "category", kept, diverse, bool((column.values == MISSING).any()))
+        diverse, missing = len(column.categories) > len(kept), bool((column.values == MISSING).any())
+        return PlannedColumn(column.name, "category", kept, diverse, missing, pairs=len(kept) > 2)
     there = ~np.isnan(column.values)
-    known = column.values[there]
+    known, ends = column.values[there], np.stack([table.source[there], table.target[there]])
     if column.kind == "text":
         return PlannedColumn(column.name, "text", column.categories, missing=known.size < column.values.size)
     missing = known.size < column.values.size
     if column.kind == "time":
         origin = float(known.min()) if known.size else 0.0
         in_days = origin >= EARLIEST_CLOCK
-        parts = vary_by_day(known, np.stack([table.source[there], table.target[there]])) if in_days else ()
+        parts = vary_by_day(known, ends) if in_days else ()
         timed = PlannedColumn(column.name, "time", parts, missing=missing, origin=origin, in_days=in_days)
         span = float(np.ptp(known)) if known.size else 0.0
         timed = replace(timed, dated=plan_dates(timed, table, days), span=span)
@@ -105,6 +107,8 @@ def _plan_column(
     plain = PlannedColumn(column.name, "number", missing=missing, signed=signed, multiples=multiples)
     if not compare:
         return plain
+    plain = replace(plain, categories=vary_by_amount(known, ends), pairs=come_again(known, ends))
+    plain = replace(plain, signed=signed or vary_by_sign(known, ends), balanced=table.directed)
     compared, size, middle = plan_comparison(column.values, table)
     changing = plan_trend(column.values, size, table)
     return replace(plain, compared=compared, size=size, middle=middle, changing=changing)

@@ -136,7 +136,8 @@ def compare_profiles(now: Mapping[str, Any], schema: Mapping[str, Any], read: Ma
     found.sort(key=lambda one: (one.severity != "large", -one.psi))
     once: dict[tuple[str, str], Shift] = {}
     for one in found:
-        once.setdefault((one.table, one.column), one)
+        key = one.table, one.column
+        once[key] = replace(once[key], words=f"{once[key].words} {one.words}") if key in once else one
     return Shifts(tuple(once.values()), len(seen["nodes"]) + len(seen["edges"]), indices)
 
 

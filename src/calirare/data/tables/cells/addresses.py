@@ -1,13 +1,15 @@
-"""Addresses of mail and of hosts, by what many of them share: a domain, a network. An address itself names one person or machine."""
+"""Addresses and names, by what many of them share: a domain, a network, how many digits. Itself each names one person or machine."""
 
 from __future__ import annotations
 
 from calirare.data.tables.libraries import pl
 
-MAIL, HOST = "mail", "host"
+MAIL, HOST, NAME = "mail", "host", "name"
+FORMS = (MAIL, HOST, NAME)
 NOT_SHARED = {
     MAIL: "addresses of mail without a domain that comes again",
     HOST: "addresses of hosts without a common network",
+    NAME: "names or identifiers, each of its own",
 }
 """The reason given for a column that is not used."""
 _IS_MAIL = r"^[^\s@]+@[^\s@]+$"
@@ -18,6 +20,9 @@ _OLD, _NEW, _CARD = (
 )
 """Match addresses of the internet, old and new, and of network cards."""
 _MANY_DIGITS = 4
+_DIGITS = (2, _MANY_DIGITS, 6)
+_SHORT, _LONG = (5, 8), (12, 16)
+_SIGNS = {"_": "an underscore", ".": "a full stop", "-": "a hyphen", " ": "a blank"}
 
 
 def form_of(known: pl.Series) -> str:
@@ -38,11 +43,13 @@ def parts_of(texts: pl.Series, form: str) -> pl.Series:
     >>> import polars as pl
     >>> parts_of(pl.Series(["Ann.1984@mail.example.org"]), MAIL).to_list()
     [['@mail.example.org', '.org', 'a digit', '4 digits']]
+    >>> parts_of(pl.Series(["Ann.1984", "bo", None]), NAME).to_list()
+    [['a digit', '2 digits', '4 digits', 'at most 8 characters', 'a full stop'], ['at most 5 characters', 'at most 8 characters'], []]
     >>> parts_of(pl.Series(["10.1.2.3:80", "2001:db8:0:1::7", "00-1A-2B-3C-4D-5E", "?"]), HOST).to_list()
     [['10.*', '10.1.*', '10.1.2.*'], ['2001:*', '2001:db8:*', '2001:db8:0:*'], ['00:1a:2b:*'], []]
     """
     text = pl.col("text")
-    parts = _parts_of_mail(text) if form == MAIL else _parts_of_hosts(text)
+    parts = {MAIL: _parts_of_mail, HOST: _parts_of_hosts, NAME: _parts_of_names}[form](text)
     small = texts.str.to_lowercase().str.strip_chars().to_frame("text")
     return small.select(pl.concat_list(parts).list.drop_nulls().list.unique(maintain_order=True)).to_series()
 
@@ -66,3 +73,14 @@ def _parts_of_hosts(text: pl.Expr) -> list[pl.Expr]:
         *(new.str.extract(rf"^(([\da-f]+:){{{count}}})") + "*" for count in (1, 2, 3)),
         pl.concat_str([bare.str.slice(place, 2) for place in (0, 2, 4)], separator=":") + ":*",
     ]
+
+
+def _parts_of_names(text: pl.Expr) -> list[pl.Expr]:
+    """How a name is made; the name itself is nobody else's."""
+    digits, length = text.str.count_matches(r"\d"), text.str.len_chars()
+    found = {"a digit": digits > 0}
+    found |= {f"{count} digits": digits >= count for count in _DIGITS}
+    found |= {f"at most {count} characters": length <= count for count in _SHORT}
+    found |= {f"{count} characters": length >= count for count in _LONG}
+    found |= {said: text.str.contains(sign, literal=True) for sign, said in _SIGNS.items()}
+    return [pl.when(there).then(pl.lit(said)) for said, there in found.items()]

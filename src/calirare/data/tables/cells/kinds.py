@@ -7,12 +7,12 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
-from calirare.data.tables.cells.addresses import form_of
+from calirare.data.tables.cells.addresses import NAME, form_of
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.epochs import unit_of_time
 from calirare.data.tables.cells.number_text import are_pairs, points_may_group
-from calirare.data.tables.cells.prose import has_common_words, is_list
+from calirare.data.tables.cells.prose import has_common_words, is_list, learn_words
 from calirare.data.tables.cells.text import known_text, understand, words_for_gaps
 from calirare.data.tables.cells.versions import like_versions
 from calirare.data.tables.libraries import pl
@@ -53,6 +53,8 @@ _PERSON = re.compile(
     re.IGNORECASE,
 )
 """Names of people are not read, even if their words repeat."""
+_CHOSEN = re.compile(r"(nick|user)[_\s-]?name$", re.IGNORECASE)
+"""Those that people make up: of them it is told how they are made."""
 _TIME_NAME = re.compile(r"^(time|timestamp|datetime|date|ts|t|step|tick|epoch|day|when)$", re.IGNORECASE)
 _MOMENT_NAME = re.compile(
     r"(time|timestamp|datetime|date|[_\s](ts|at|s|sec|ms|msec|us|ns|millis)|epoch|(?-i:At)|start|end|begin|created|updated|seen|when|"
@@ -163,7 +165,10 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
             return Kind("ignore", pair, mendable=True)
         if not is_of_people(column.name) and has_common_words(words):
             return Kind("text")
-        return Kind("ignore", f"{distinct} different words: an identifier or names")
+        reason = f"{distinct} different words: an identifier or names"
+        if is_of_people(column.name) and not _CHOSEN.search(column.name):
+            return Kind("ignore", reason)
+        return Kind("text", reason, style={"form": NAME}) if learn_words(words, NAME) else Kind("ignore", reason)
     longest = int(words.str.len_chars().to_numpy().max())
     return Kind("category" if longest <= MAX_CATEGORY_LENGTH else "text")
 

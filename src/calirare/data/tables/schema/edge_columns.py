@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.edge_table import MISSING, MOST_EDGE_WORDS, EdgeColumn
-from calirare.data.tables.cells.addresses import HOST, MAIL, NOT_SHARED
+from calirare.data.tables.cells.addresses import FORMS, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import (
     MAX_RARE_NAMES,
     commonest,
@@ -140,7 +140,7 @@ def check_edge_columns(columns: Any) -> bool:
             good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
             good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
             good &= column["kind"] == "category" or len(names) <= MOST_EDGE_WORDS
-            good &= column.get("form", MAIL) in (MAIL, HOST)
+            good &= column.get("form", MAIL) in FORMS
         elif column["kind"] == "time":
             good &= 0 < float(column.get("unit", 1.0)) < float("inf")
     return bool(good) and len({column["name"] for column in columns}) == len(columns)

@@ -36,7 +36,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from calirare.data.feature_places import HAS
-from calirare.data.tables.cells.addresses import HOST, MAIL, NOT_SHARED
+from calirare.data.tables.cells.addresses import FORMS, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
 from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kinds_of
 from calirare.data.tables.cells.prose import NO_COMMON_WORDS, learn_words
@@ -240,7 +240,7 @@ def check_schema(schema: Any) -> None:
                 good &= (
                     all(isinstance(word, str) for word in column["words"])
                     and len(set(column["words"])) == len(column["words"]) > 0
-                    and column.get("form", MAIL) in (MAIL, HOST)
+                    and column.get("form", MAIL) in FORMS
                 )
             if column["type"] != "ignore":
                 good &= isinstance(column["indicator"], bool)

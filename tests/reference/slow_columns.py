@@ -107,6 +107,10 @@ def _node(table, plan, rows, node):
         said["distinct neighbours, outgoing"], said["distinct neighbours, incoming"] = len(to), len(by)
         for which, known in (("outgoing", to), ("incoming", by), ("all", to | by)):
             said[f"share returned, {which}"] = len(to & by) / len(known) if known else NAN
+    if plan.pairs:
+        ends = {"outgoing": list(table.target[out]), "incoming": list(table.source[into])}
+        ends["edges"] = ends["outgoing"] + ends["incoming"]
+        said |= {f"neighbour, equal pairs of {which}": _mean(_pairs(ends[which])) for which in sides}
     clock = next((column for column in table.columns if column.name == plan.clock), None)
     found = {column.name: column for column in table.columns}
     for planned in plan.columns:

@@ -10,6 +10,7 @@ import numpy as np
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edge_columns import OUTGOING_SHARE, RELATIVE_SPREAD, as_stored
 from calirare.features.edges.again import AGAIN, again_columns
+from calirare.features.edges.alike import ALIKE, alike_columns
 from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
 from calirare.features.edges.dates import BESIDE, dated_columns
 from calirare.features.edges.meeting import MEETING, meeting_columns
@@ -37,6 +38,7 @@ _ALONE = (
     SAME_EDGE,
     SAME_CATEGORY,
     EQUAL,
+    ALIKE,
     UNLIKE,
     OUTGOING_SHARE,
 )
@@ -82,6 +84,7 @@ def alone_columns(
         meeting_columns(others.met, plan),
         trend_columns(table, plan, num_nodes),
         again_columns(table, plan, num_nodes),
+        alike_columns(table, plan, num_nodes, others.beside),
         within_columns(table, plan, num_nodes),
     ):
         for name, column in found:

@@ -37,7 +37,7 @@ from calirare.features.edges.amount_parts import NEGATIVE, in_amounts
 from calirare.features.edges.day_parts import DAY, in_part
 from calirare.features.edges.directions import directions_of
 from calirare.features.edges.groups import Clock, EdgeGroups, Latest, Moments
-from calirare.features.edges.pairs import EQUAL, UNLIKE, equal_pairs, how_often
+from calirare.features.edges.pairs import EQUAL, UNLIKE, counted, equal_pairs, how_often
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.rhythm import unit_of
 
@@ -90,6 +90,12 @@ def as_stored(column: np.ndarray) -> np.ndarray:
 def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
     sides = [EdgeGroups(table.source, num_nodes), EdgeGroups(table.target, num_nodes)]
     yield from _ends(table, sides, plan.directed)
+    if plan.pairs:
+        others = table.target, table.source
+        named = 1 + max(int(ends.max(initial=-1)) for ends in others)
+        met = [counted(ends, side, named) for ends, side in zip(others, sides, strict=True)]
+        for which, often in _directions(met, plan.directed, operator.add):
+            yield f"neighbour{EQUAL}{which}", equal_pairs(often)
     found = {column.name: column for column in table.columns}
     when = found.get(plan.clock) if plan.clock is not None else None
     clocks = [] if when is None else [Clock(when.values, side) for side in sides]

@@ -14,6 +14,7 @@ from calirare.data.arrays import by_column
 from calirare.data.feature_places import HAS
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
+from calirare.features.edges.alike import NodeCategory, find_categories
 from calirare.features.edges.dates import days_between, find_dates
 from calirare.features.edges.multiples import above_zero, find_sizes
 from calirare.features.edges.node_numbers import NodeNumber
@@ -47,6 +48,7 @@ class OwnPlan:
         kinds: Names of the kinds of node, one indicator each.
         dates: The attributes that are dates.
         sizes: Those that numbers of edges are divided by.
+        categories: Columns of which it is told whether both ends of edges have the same.
     """
 
     feature_names: tuple[str, ...]
@@ -56,6 +58,7 @@ class OwnPlan:
     kinds: tuple[str, ...]
     dates: tuple[NodeNumber, ...] = ()
     sizes: tuple[NodeNumber, ...] = ()
+    categories: tuple[NodeCategory, ...] = ()
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
@@ -67,7 +70,8 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        return cls(tuple(names), num_words, few, basis, kinds, find_dates(graph), find_sizes(graph))
+        told = find_dates(graph), find_sizes(graph), find_categories(graph)
+        return cls(tuple(names), num_words, few, basis, kinds, *told)
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -125,18 +129,23 @@ class OwnPlan:
         """`(N,)` of each size among attributes, NaN where it is missing or not above 0."""
         return {size.name: above_zero(size, x) for size in self.sizes}
 
-    def with_sizes(self, names: set[str]) -> OwnPlan:
-        """With these sizes alone."""
-        return replace(self, sizes=tuple(size for size in self.sizes if size.name in names))
+    def codes(self, x: Any) -> dict[str, np.ndarray]:
+        """`(N,)` the category of each such column, NaN where a node has none."""
+        return {category.name: category.values(x) for category in self.categories}
+
+    def with_told(self, sizes: set[str], categories: set[str]) -> OwnPlan:
+        """With these sizes and categories alone."""
+        kept = tuple(one for one in self.sizes if one.name in sizes)
+        return replace(self, sizes=kept, categories=tuple(one for one in self.categories if one.name in categories))
 
     @property
-    def told_beside(self) -> tuple[NodeNumber, ...]:
+    def told_beside(self) -> tuple[NodeNumber | NodeCategory, ...]:
         """What edges are told beside, in the order of `beside`."""
-        return self.dates + self.sizes
+        return self.dates + self.sizes + self.categories
 
     def beside(self, x: Any) -> dict[str, np.ndarray]:
-        """`(N,)` dates and sizes among attributes, which edges are told beside."""
-        return self.days(x) | self.above_zero(x)
+        """`(N,)` dates, sizes and categories among attributes, which edges are told beside."""
+        return self.days(x) | self.above_zero(x) | self.codes(x)
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
         """Leading directions, the days between dates, and the kind of node."""

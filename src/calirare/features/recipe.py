@@ -88,9 +88,9 @@ class ColumnRecipe:
     def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
         """The recipe and the graph's columns, at the price of one."""
         own = OwnPlan.learn(graph, seed)
-        days, sizes = own.days(graph.x), own.above_zero(graph.x)
-        edges = plan_edges(edge_table(graph), compare=graph.edges is not None, days=days, sizes=sizes)
-        own = own.with_sizes(set() if edges is None else edges.sizes)
+        said = {"days": own.days(graph.x), "sizes": own.above_zero(graph.x), "codes": own.codes(graph.x)}
+        edges = plan_edges(edge_table(graph), compare=graph.edges is not None, **said)
+        own = own.with_told(*((set(), set()) if edges is None else (edges.sizes, set(edges.alike))))
         kept = Kept(graph.num_nodes)
         words = own.words_in(graph.x)
         if words is not None and own.spelled:

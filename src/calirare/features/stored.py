@@ -12,6 +12,7 @@ from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
+from calirare.features.edges.alike import NodeCategory
 from calirare.features.edges.amount_parts import is_amount_part
 from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
@@ -75,9 +76,19 @@ def _own(state: Any) -> OwnPlan:
     dates, sizes = (
         tuple(_node_number(one, len(names)) for one in _list(state.get(what, ()), what)) for what in ("dates", "sizes")
     )
-    told = {one.name for one in dates + sizes}
-    _need(len(told) == len(dates) + len(sizes), "dates and sizes must have different names")
-    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates, sizes)
+    categories = tuple(_node_category(one, len(names)) for one in _list(state.get("categories", ()), "categories"))
+    told = {one.name for one in (*dates, *sizes, *categories)}
+    distinct = len(told) == len(dates) + len(sizes) + len(categories)
+    _need(distinct, "dates, sizes and categories must have different names")
+    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates, sizes, categories)
+
+
+def _node_category(state: Any, width: int) -> NodeCategory:
+    _need(isinstance(state, dict) and isinstance(state["name"], str), "a category must have a name")
+    at, size = state["at"], state["size"]
+    right = type(at) is int and type(size) is int and 0 <= at < at + size <= width
+    _need(right, "a category must be of attributes")
+    return NodeCategory(state["name"], at, size)
 
 
 def _node_number(state: Any, width: int) -> NodeNumber:
@@ -98,7 +109,12 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
     told = {one.date for column in columns for one in column.dated}
     _need(told <= {date.name for date in own.dates}, "times must be told beside dates of nodes")
-    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], _within(state.get("within", {})))
+    alike, pairs = state.get("alike", ()), state.get("pairs", False)  # models of earlier versions say nothing
+    _need(_texts(alike) and len(set(alike)) == len(alike), "alike must be different texts")
+    _need(set(alike) <= {one.name for one in own.categories}, "ends must be alike in categories of nodes")
+    _need(isinstance(pairs, bool), "pairs must be a flag")
+    within = _within(state.get("within", {}))
+    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], within, tuple(alike), pairs)
     _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
     return plan
 

@@ -23,9 +23,13 @@ def how_often(values: np.ndarray, side: EdgeGroups) -> sp.csr_array:
     [[2.0, 1.0], [0.0, 0.0]]
     """
     different = np.unique(values[~np.isnan(values)])
-    side = side.among(~np.isnan(values))
-    places = (side.nodes, np.searchsorted(different, values[side.order]))
-    return sp.csr_array((np.ones(side.order.size), places), shape=(side.counts.size, max(1, different.size)))
+    return counted(np.searchsorted(different, values), side.among(~np.isnan(values)), different.size)
+
+
+def counted(codes: np.ndarray, side: EdgeGroups, size: int) -> sp.csr_array:
+    """The same of codes `(E,)` below `size`."""
+    shape = (side.counts.size, max(1, size))
+    return sp.csr_array((np.ones(side.order.size), (side.nodes, codes[side.order])), shape=shape)
 
 
 def equal_pairs(often: sp.csr_array) -> np.ndarray:

@@ -150,6 +150,8 @@ class EdgePlan:
         types: Types that are also summed up apart.
         brief: Of single types, numbers, sums and means alone.
         within: What is told of two columns of one edge together (see `within`).
+        alike: Categories of the nodes of which it is told whether both ends have the same (see `alike`).
+        pairs: Whether it is told what share of a node's pairs of edges lead to the same neighbour.
     """
 
     directed: bool
@@ -157,6 +159,8 @@ class EdgePlan:
     types: tuple[str, ...] = ()
     brief: bool = False
     within: WithinPlan = WithinPlan()
+    alike: tuple[str, ...] = ()
+    pairs: bool = False
 
     @property
     def clock(self) -> str | None:

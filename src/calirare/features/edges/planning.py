@@ -11,6 +11,7 @@ from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.edges.again import plan_again
+from calirare.features.edges.alike import plan_alike
 from calirare.features.edges.amount_parts import vary_by_amount, vary_by_sign
 from calirare.features.edges.dates import plan_dates
 from calirare.features.edges.day_parts import vary_by_day
@@ -38,6 +39,7 @@ def plan_edges(
     compare: bool = True,
     days: Mapping[str, np.ndarray] | None = None,
     sizes: Mapping[str, np.ndarray] | None = None,
+    codes: Mapping[str, np.ndarray] | None = None,
 ) -> EdgePlan | None:
     """The plan for a table; None where there is none.
 
@@ -46,6 +48,7 @@ def plan_edges(
         compare: With what the other ends' edges say, where that tells.
         days: Dates of the nodes by name, as `OwnPlan.days` gives them.
         sizes: Numbers of the nodes by name, as `OwnPlan.above_zero` gives them.
+        codes: Categories of the nodes by name, as `OwnPlan.codes` gives them.
     """
     if table is None:
         return None
@@ -57,7 +60,9 @@ def plan_edges(
     again = plan_again(table) if compare else {}
     columns = tuple(replace(column, again=again.get(column.name, ())) for column in columns)
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
-    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table))
+    ends, alike = np.stack([table.source, table.target]), plan_alike(table, codes or {}) if compare else ()
+    again_there = compare and any(come_again(ends[1 - k].astype(np.float64), ends[k : k + 1]) for k in (0, 1))
+    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table), alike, again_there)
 
 
 def _width(column: PlannedColumn) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import ClassVar, Literal, Self
 
 import numpy as np
@@ -27,6 +28,8 @@ _AT_A_TIME = 50
 _STEP = 10
 _HARDLY = CLEARLY / 4
 """Nats, over all labels, that the last rounds must have added to the best before them for more to be grown."""
+_MUCH = 2 * CLEARLY
+"""Nats, over all labels, by which the best splits must do better than random ones to be taken: they learn by heart sooner."""
 _LEAF = 5
 _FEWEST = 15
 """Labels of each class below which a stack leaves boosting out: leaves of five labels, grown on four folds of five, tell little
@@ -45,6 +48,8 @@ class Boosting(OfTrees):
             logits are scaled and shifted as a calibrator will do.
         leaves: Of a tree.
         learning_rate: How much of each tree is added.
+        splits: `"random"`: each column offers one threshold by chance; `"best"`: the best one, which finds narrow bands;
+            `"left_out"`: the best ones where the labels of the folds are far likelier after the first rounds; not of words.
         jobs: Threads, one fold each; None: as many as this process may use.
     """
 
@@ -55,9 +60,11 @@ class Boosting(OfTrees):
         rounds: int | Literal["left_out"] = "left_out",
         leaves: int = 8,
         learning_rate: float = 0.05,
+        splits: Literal["left_out", "random", "best"] = "left_out",
         jobs: int | None = None,
     ) -> None:
-        self.rounds, self.leaves, self.learning_rate, self.jobs = rounds, leaves, learning_rate, jobs
+        self.rounds, self.leaves, self.learning_rate = rounds, leaves, learning_rate
+        self.splits, self.jobs = splits, jobs
 
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
@@ -66,40 +73,45 @@ class Boosting(OfTrees):
         rows = np.ascontiguousarray(inputs.columns.values[labels.nodes], dtype=np.float32)
         leaf = max(1, round(_LEAF * len(labels) / len(np.unique(labels.groups))))  # copies count once
 
-        def growing(kept: np.ndarray, rounds: int) -> Iterator[Trees]:
-            growth = Growth(rounds, self.leaves, self.learning_rate, labels.num_classes, leaf, seed)
+        def growing(kept: np.ndarray, rounds: int, best: bool) -> Iterator[Trees]:
+            growth = Growth(rounds, self.leaves, self.learning_rate, labels.num_classes, leaf, seed, best)
             return grow(growth, rows[kept], labels.y[kept])
 
         self.num_classes_, self.folds_ = labels.num_classes, spread_over_folds(labels, seed)
         at_a_time = _AT_A_TIME if self.rounds == "left_out" else int(self.rounds)
-        of_folds = [growing(kept, at_a_time) for _, kept, _ in folds(self.folds_)]
         around = inputs.columns.values[other_nodes(inputs.num_nodes, labels.nodes, seed)]
-        with Stages(
-            of_folds,
-            self.folds_,
-            rows,
-            around,
-            per_round(labels.num_classes),
-            threads_of(self.jobs),
-        ) as stages:
+        values, threads = per_round(labels.num_classes), threads_of(self.jobs)
+        either = self.splits == "left_out" and self.rounds == "left_out" and inputs.columns.words is None
+        with ExitStack() as open_stages:
+            kinds = {}
+            for best in (False, True) if either else (self.splits == "best",):
+                of_folds = [growing(kept, at_a_time, best) for _, kept, _ in folds(self.folds_)]
+                made = Stages(of_folds, self.folds_, rows, around, values, threads)
+                kinds[best] = open_stages.enter_context(made)
+                kinds[best].grow()
+            self.best_splits_ = max(kinds) and (not either or self._much_better(kinds[True], kinds[False], labels))
+            stages = kinds[self.best_splits_]
             self.rounds_ = self._grow(stages, labels)
-        self.trees_ = next(growing(np.arange(len(labels)), self.rounds_))
+        self.trees_ = next(growing(np.arange(len(labels)), self.rounds_, self.best_splits_))
         self.fold_trees_ = stages.trees(self.rounds_)
         self.left_out_, self.shifts_ = as_logits(stages.scores(self.rounds_)), stages.shifts(self.rounds_)
         return self
 
+    def _much_better(self, one: Stages, other: Stages, labels: LabelledNodes) -> bool:
+        """Whether the labels of the folds are far likelier by one than by the other, each after as many rounds as suit it."""
+        least = [min(_losses(stages, labels, 0)) for stages in (one, other)]
+        return least[1] - least[0] > _MUCH / len(labels)
+
     def _grow(self, stages: Stages, labels: LabelledNodes) -> int:
         """As many rounds as are asked for, or until more hardly help; how many to keep."""
-        stages.grow()
         if self.rounds != "left_out":
             return stages.rounds
         losses: list[float] = []
         while True:
             before = min(losses[: -_AT_A_TIME // _STEP], default=np.inf)
-            tried = np.arange(_STEP, stages.rounds + 1, _STEP)
-            losses += [loss_by_class(as_logits(stages.scores(rounds)), labels.y) for rounds in tried[len(losses) :]]
+            losses += _losses(stages, labels, len(losses))
             if stages.rounds >= _MOST_ROUNDS or before - min(losses) < _HARDLY / len(labels):
-                return int(tried[_first_as_good_as_the_best(losses, len(labels))])
+                return _STEP * (1 + _first_as_good_as_the_best(losses, len(labels)))
             stages.grow()
 
     def skip_with(self, labels: LabelledNodes) -> str | None:
@@ -112,6 +124,8 @@ class Boosting(OfTrees):
         if self.rounds != "left_out":
             check_count(self.rounds, "rounds")
         check_count(self.leaves, "leaves", least=2)
+        if self.splits not in ("left_out", "random", "best"):
+            raise InputError(f"splits must be 'left_out', 'random' or 'best'; got {self.splits!r}.")
         if not 0 < self.learning_rate <= 1:
             raise InputError(f"learning_rate must lie above 0 and be at most 1; got {self.learning_rate!r}.")
         labels.require_two_classes()
@@ -159,6 +173,12 @@ class Boosting(OfTrees):
         self.rounds_, self.num_classes_ = whole(state, "rounds", 1), num_classes
         self.trees_, self.fold_trees_, self.folds_, self.left_out_ = every[0], every[1:], folds, left_out
         return self
+
+
+def _losses(stages: Stages, labels: LabelledNodes, known: int) -> list[float]:
+    """Left-out losses after each step of rounds, but for the first few that are known."""
+    tried = range(_STEP * (known + 1), stages.rounds + 1, _STEP)
+    return [loss_by_class(as_logits(stages.scores(rounds)), labels.y) for rounds in tried]
 
 
 def _first_as_good_as_the_best(losses: list[float], labels: int) -> int:

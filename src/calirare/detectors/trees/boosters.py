@@ -33,6 +33,7 @@ class Growth:
         num_classes: Of the labels.
         leaf: Labels that a leaf must hold at least.
         seed: Of the draws of labels and columns.
+        best_splits: Whether the best threshold of a column is taken, not one at random.
     """
 
     rounds: int
@@ -41,6 +42,7 @@ class Growth:
     num_classes: int
     leaf: int
     seed: int
+    best_splits: bool = False
 
 
 def per_round(num_classes: int) -> int:
@@ -49,7 +51,7 @@ def per_round(num_classes: int) -> int:
 
 
 def grow(growth: Growth, rows: np.ndarray, y: np.ndarray) -> Iterator[Trees]:
-    """Trees whose values add up to the score of the second class of two, or to one score per class.
+    """Trees whose values add up to the score of the second class of two, or to one score per class; scikit-learn's split best.
 
     There is no end: each item holds the trees of the next rounds, and whoever has enough asks for no more. Where nothing is
     left to split, trees add nothing.
@@ -121,7 +123,7 @@ def _by_lightgbm(
         "bagging_freq": 1,
         "feature_fraction": _COLUMNS,
         "min_data_in_leaf": growth.leaf,
-        "extra_trees": True,
+        "extra_trees": not growth.best_splits,
         "extra_seed": growth.seed,
         "lambda_l2": _L2,
         "max_bin": _BINS,

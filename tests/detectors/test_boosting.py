@@ -11,9 +11,10 @@ import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 from sklearn.ensemble import HistGradientBoostingClassifier
 
-from calirare.detectors.base import LabelledNodes
+import calirare as cr
+from calirare.detectors.base import DetectorInputs, LabelledNodes
 from calirare.detectors.boosting import Boosting
-from calirare.detectors.left_out.loss import CLEARLY
+from calirare.detectors.left_out.loss import CLEARLY, loss_by_class
 from calirare.detectors.trees import boosters
 from calirare.detectors.trees.boosters import Growth, grow
 from calirare.detectors.trees.stages import Stages
@@ -180,3 +181,28 @@ def test_no_library_reads_a_stored_model(monkeypatch: pytest.MonkeyPatch) -> Non
     read = Boosting(rounds=3, jobs=1).restore(made.state())
     np.testing.assert_array_equal(read.logits(inputs), made.logits(inputs))
     assert all(isinstance(value, np.ndarray | int | float) for value in made.state().values())
+
+
+@pytest.mark.parametrize(("band", "splits"), [(True, True), (False, False)])
+def test_the_best_splits_are_taken_where_labels_left_out_ask_for_them(band, splits):
+    """Rare in a narrow band of one column; or by a slope, as random splits find as well."""
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(1_500, 30))
+    p = np.where(np.abs(x[:, 0] - 0.4) < 0.05, 0.8, 0.02) if band else 1 / (1 + np.exp(3 - 2 * x[:, 0]))
+    y = (rng.random(1_500) < p).astype(int)
+    graph = cr.RareGraph(x.astype(np.float32), np.empty((2, 0), dtype=int), y)
+    labels = LabelledNodes(np.arange(1_000), y[:1_000], np.ones(1_000), 2, np.arange(1_000))
+    inputs = DetectorInputs(graph)
+    chosen = Boosting(jobs=1).fit(inputs, labels)
+    assert chosen.best_splits_ == splits
+    alone = Boosting(jobs=1, splits="best" if splits else "random").fit(inputs, labels)
+    np.testing.assert_array_equal(chosen.logits(inputs), alone.logits(inputs))
+    other = Boosting(jobs=1, splits="random" if splits else "best").fit(inputs, labels)
+    unseen = np.arange(1_000, 1_500)
+    losses = [loss_by_class(each.logits(inputs)[unseen], y[unseen]) for each in (chosen, other)]
+    assert losses[0] < losses[1] + (0 if band else 0.01)
+
+
+def test_splits_that_nobody_knows_are_refused():
+    with pytest.raises(InputError, match="splits must be"):
+        cr.RareCategoryClassifier(Boosting(splits="all")).fit(cr.make_transactions(200, labelled_share=0.5, seed=0))

@@ -163,7 +163,9 @@ def test_amounts_that_some_nodes_prefer_are_told(change, part):
     amount[some] = change(rng, amount[some])
     table = EdgeTable(*ends, (EdgeColumn("amount", "number", amount),))
     planned = plan_edges(table).columns[0]
-    assert (planned.signed if part == "negative" else part in planned.categories or "a multiple of 10" in planned.categories)
+    assert (
+        planned.signed if part == "negative" else part in planned.categories or "a multiple of 10" in planned.categories
+    )
     assert any(name.startswith(f"amount {part.split()[0]}") for name in compare(table, 300))
 
 

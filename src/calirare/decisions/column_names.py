@@ -121,7 +121,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         lambda column, way: f"number of different values of {_of(way, column)}",
     ),
     (re.compile(f"^(.*){EQUAL}{_WAY}$"), lambda column, way: f"share of pairs of {_edges(way)} with the same {column}"),
-    (re.compile(f"^(.*){UNLIKE}{_WAY}$"), lambda column, way: f"share of pairs of {_edges(way)} with different {column}"),
+    (
+        re.compile(f"^(.*){UNLIKE}{_WAY}$"),
+        lambda column, way: f"share of pairs of {_edges(way)} with different {column}",
+    ),
     (re.compile(f"^(.*){OUTGOING_SHARE}$"), "outgoing share of all {}".format),
     (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_edges(way)}"),
     (re.compile(r"^share returned, (\w+)$"), "share of {} neighbours that point back".format),

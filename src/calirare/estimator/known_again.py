@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN, labels_agree
+from calirare.data.arrays import labels_agree
 from calirare.data.graph import RareGraph, require_graph
 from calirare.data.node_keys import node_keys, places_of
 from calirare.detectors.spreading import Spreading

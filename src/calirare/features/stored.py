@@ -77,9 +77,8 @@ def _own(state: Any) -> OwnPlan:
         tuple(_node_number(one, len(names)) for one in _list(state.get(what, ()), what)) for what in ("dates", "sizes")
     )
     categories = tuple(_node_category(one, len(names)) for one in _list(state.get("categories", ()), "categories"))
-    told = {one.name for one in (*dates, *sizes, *categories)}
-    distinct = len(told) == len(dates) + len(sizes) + len(categories)
-    _need(distinct, "dates, sizes and categories must have different names")
+    told = [*(one.name for one in dates + sizes), *(one.name for one in categories)]
+    _need(len(set(told)) == len(told), "dates, sizes and categories must have different names")
     return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates, sizes, categories)
 
 
@@ -152,7 +151,9 @@ def _column(state: Any) -> PlannedColumn:
     known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
     _need(known, f"the parts of a time must be among {DAY_PARTS}")
     _need(state["kind"] != "number" or all(map(is_amount_part, categories)), "the parts of a number must be known ones")
-    pairs, balanced = (state.get(what, False) for what in ("pairs", "balanced"))  # models of earlier versions say nothing
+    pairs, balanced = (
+        state.get(what, False) for what in ("pairs", "balanced")
+    )  # models of earlier versions say nothing
     _need(all(isinstance(flag, bool) for flag in (pairs, balanced)), "pairs and balanced must be flags")
     origin = float(_numbers(state["origin"], (), "origin"))
     column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])

@@ -270,7 +270,9 @@ def _gaps_of_edges(now: Mapping[str, Any], seen: Mapping[str, Any], values: Mapp
         then, gaps = 1 - fit["count"] / fit["rows"], 1 - now[name]["count"] / rows
         unseen = values.get("unseen", {}).get(name, 0) / rows
         if _far_more(0.0, unseen, rows):
-            yield Shift("edges", name, 0.0, "large", f"{unseen:.0%} of the cells hold categories that the fit did not know.")
+            yield Shift(
+                "edges", name, 0.0, "large", f"{unseen:.0%} of the cells hold categories that the fit did not know."
+            )
         elif _far_more(then, gaps, rows):
             yield Shift("edges", name, 0.0, "large", f"{then:.0%} of the cells were empty at fit, {gaps:.0%} are now.")
 

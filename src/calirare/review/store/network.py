@@ -14,7 +14,6 @@ import hashlib
 import json
 
 import numpy as np
-
 from sqlalchemy import select
 
 from calirare.data.arrays import labels_agree

@@ -244,7 +244,7 @@ class GrownBase:
         known = named < len(self.standing.usual)
         usual[known] += self.standing.usual[named[known]]
         beside, own = dict[str, np.ndarray](), self.standing.recipe.own
-        if own.dates or own.sizes:
+        if own.told_beside:
             mine, theirs = (own.beside(self.attributes(some)) for some in (nodes, others))
             beside = {name: np.concatenate([mine[name], theirs[name]]) for name in mine}
         met = np.zeros((len(nodes), plan.num_met))

@@ -1,0 +1,137 @@
+"""Edges to one's like, and to the same neighbour, against loops; in parts and live as at once."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import calirare as cr
+from calirare.data.graph import RareGraph
+from calirare.decisions.column_names import say_column
+from calirare.errors import ModelFormatError
+from calirare.features.recipe import ColumnRecipe
+from calirare.scoring.in_parts import score_in_parts
+from calirare.scoring.live.scores import LiveScores
+from calirare.scoring.table import read_for, score_table
+
+
+def payments(seed: int = 0, size: int = 300, apart: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Accounts in four countries that pay within their own, but for a twentieth; these pay round sums, at night, and one payee."""
+    rng = np.random.default_rng(seed)
+    country = rng.choice(["NO", "SE", "DK", "FI"], size)
+    odd = (np.arange(size) % 20 == 0) & apart
+    payer = rng.integers(0, size, 12 * size)
+    home = np.array([rng.choice(np.flatnonzero(country == country[k])) for k in payer])
+    abroad = np.where(rng.random(payer.size) < 0.7, (7 * payer + 3) % size, rng.integers(0, size, payer.size))
+    payee = np.where(odd[payer], abroad, home) if apart else rng.integers(0, size, payer.size)
+    amount = rng.lognormal(4, 1, payer.size).round(2)
+    hour = rng.uniform(7, 19, payer.size)
+    hour[odd[payer]] = rng.uniform(22, 28, odd[payer].sum()) % 24
+    amount[odd[payer]] = 500.0 * rng.integers(1, 5, odd[payer].sum())
+    nodes = {
+        "id": [f"A{k}" for k in range(size)],
+        "country": [None if k == 7 else str(one) for k, one in enumerate(country)],
+        "handle": [f"{rng.choice(['ann', 'bo'])}{'x' * (k % 3)}{k if k % 4 else 10_000 + k}" for k in range(size)],
+        "fraud": [("yes" if (k % 20 == 0) != (k % 97 == 0) else "no") if k % 2 == 0 else None for k in range(size)],
+    }
+    edges = {
+        "payer": [f"A{k}" for k in payer],
+        "payee": [f"A{k}" for k in payee],
+        "amount": amount.tolist(),
+        "time": (1.7e9 // 86_400 * 86_400 + 86_400 * rng.integers(0, 20, payer.size) + 3600 * hour).round().tolist(),
+        "kind": rng.choice(["card", "wire", "cash"], payer.size).tolist(),
+    }
+    return nodes, edges
+
+
+def read(tables: tuple[Any, Any], **options: Any) -> RareGraph:
+    return cr.read_tables(*tables, label="fraud", rare="yes", **options)
+
+
+def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
+    recipe = ColumnRecipe.learn(graph)
+    columns = ColumnRecipe.restore(recipe.state()).apply(graph)
+    return dict(zip(columns.names, columns.values.T, strict=True))
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_columns_agree_with_loops(directed: bool) -> None:
+    nodes, edges = payments()
+    found = columns_of(read((nodes, edges), directed=directed))
+    country = dict(zip(nodes["id"], nodes["country"], strict=True))
+    rows = list(zip(edges["payer"], edges["payee"], strict=True))
+    which = "outgoing" if directed else "edges"
+    for k in (0, 7, 11, 40):
+        own = nodes["id"][k]
+        others = [b for a, b in rows if a == own] + ([] if directed else [a for a, b in rows if b == own])
+        known = [country[one] == country[own] for one in others if country[one] and country[own]]
+        if known:
+            assert found[f"same country at both ends, share of {which}"][k] == pytest.approx(np.mean(known), abs=1e-6)
+        pairs = [a == b for a, b in combinations(others, 2)]
+        assert found[f"neighbour, equal pairs of {which}"][k] == pytest.approx(np.mean(pairs), abs=1e-6)
+
+
+def test_nothing_is_told_of_what_does_not_tell() -> None:
+    found = columns_of(read(payments(apart=False)))
+    assert not any("at both ends" in name or "neighbour, equal" in name for name in found)
+
+
+def test_they_are_said_in_words() -> None:
+    assert say_column("same country at both ends, share of outgoing") == (
+        "share of outgoing with same country at both ends"
+    )
+    assert (
+        say_column("neighbour, equal pairs of incoming") == "share of pairs of incoming edges with the same neighbour"
+    )
+    assert say_column("amount, equal pairs of edges") == "share of pairs of edges with the same amount"
+    assert say_column("kind, unlike pairs of edges") == "share of pairs of edges with different kind"
+    assert say_column("amount, outgoing share of the sum") == "outgoing share of all amount"
+    assert (
+        say_column("amount a multiple of 100, share of outgoing") == "share of outgoing with amount a multiple of 100"
+    )
+    assert say_column("time = 22 to 4 h, share of outgoing") == "share of outgoing with time = 22 to 4 h"
+
+
+def test_scored_from_memory_in_parts_and_live(tmp_path: Any) -> None:
+    tables = payments()
+    graph = read(tables)
+    model = cr.RareCategoryClassifier("linear", device="cpu").fit(graph)
+    names = model.state_.recipe.names
+    for part in ("a multiple of", "equal pairs", "unlike pairs", "outgoing share", "both ends", " to ", "characters"):
+        assert any(part in name for name in names), part
+    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
+    for table, file in zip(tables, files, strict=True):
+        pl.DataFrame(table).write_parquet(file)
+    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=4)
+    whole = score_table(model, read(tables))
+    parts = pl.read_parquet(tmp_path / "scores.parquet")
+    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
+    count = len(tables[1]["payer"])
+    first, last = (
+        {name: rows[some] for name, rows in tables[1].items()} for some in (slice(count - 30), slice(count - 30, None))
+    )
+    live = LiveScores(model, read_for(model, tables[0], first))
+    found = live.score(None, last, also=tables[0]["id"])
+    np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
+
+
+def test_what_was_edited_is_refused() -> None:
+    state = ColumnRecipe.learn(read(payments())).state()
+    assert state["edges"]["alike"] and state["own"]["categories"]
+    for change in (
+        lambda: state["edges"].update(alike=["town"]),
+        lambda: state["edges"].update(pairs="yes"),
+        lambda: state["own"]["categories"][0].update(size=10_000),
+    ):
+        kept = {
+            "edges": dict(state["edges"]),
+            "own": {**state["own"], "categories": [dict(state["own"]["categories"][0])]},
+        }
+        change()
+        with pytest.raises(ModelFormatError):
+            ColumnRecipe.restore(state)
+        state.update(kept)

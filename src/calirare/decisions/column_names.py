@@ -10,6 +10,7 @@ from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
 from calirare.features.edge_columns import OUTGOING_SHARE
 from calirare.features.edges.again import AGAIN
+from calirare.features.edges.alike import LATER
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.meeting import APART, MEETING
@@ -124,6 +125,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (
         re.compile(f"^(.*){UNLIKE}{_WAY}$"),
         lambda column, way: f"share of pairs of {_edges(way)} with different {column}",
+    ),
+    (
+        re.compile(f"^(.*){LATER}{_WAY}$"),
+        lambda date, way: f"mean time by which own {date} is later than the other end's, {way}{IN_DAYS}",
     ),
     (re.compile(f"^(.*){OUTGOING_SHARE}$"), "outgoing share of all {}".format),
     (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_edges(way)}"),

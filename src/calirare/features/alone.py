@@ -10,9 +10,10 @@ import numpy as np
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edge_columns import OUTGOING_SHARE, RELATIVE_SPREAD, as_stored
 from calirare.features.edges.again import AGAIN, again_columns
-from calirare.features.edges.alike import ALIKE, alike_columns
+from calirare.features.edges.alike import ALIKE, LATER, alike_columns
 from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
 from calirare.features.edges.dates import BESIDE, dated_columns
+from calirare.features.edges.likes import LIKE, like_columns
 from calirare.features.edges.meeting import MEETING, meeting_columns
 from calirare.features.edges.multiples import OF_ENDS, multiple_columns
 from calirare.features.edges.pairs import EQUAL, UNLIKE
@@ -39,6 +40,8 @@ _ALONE = (
     SAME_CATEGORY,
     EQUAL,
     ALIKE,
+    LATER,
+    LIKE,
     UNLIKE,
     OUTGOING_SHARE,
 )
@@ -84,6 +87,7 @@ def alone_columns(
         meeting_columns(others.met, plan),
         trend_columns(table, plan, num_nodes),
         again_columns(table, plan, num_nodes),
+        like_columns(table, plan, num_nodes),
         alike_columns(table, plan, num_nodes, others.beside),
         within_columns(table, plan, num_nodes),
     ):

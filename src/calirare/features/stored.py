@@ -18,7 +18,16 @@ from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
 from calirare.features.edges.node_numbers import End, NodeNumber
-from calirare.features.edges.plan import BesideCategory, DatedEdges, EdgePlan, Multiple, Pair, PlannedColumn, WithinPlan
+from calirare.features.edges.plan import (
+    BesideCategory,
+    DatedEdges,
+    EdgePlan,
+    Leaning,
+    Multiple,
+    Pair,
+    PlannedColumn,
+    WithinPlan,
+)
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate, Statistic, Whose
 from calirare.features.relations import RELATIONS
@@ -108,12 +117,14 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
     _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
     told = {one.date for column in columns for one in column.dated}
     _need(told <= {date.name for date in own.dates}, "times must be told beside dates of nodes")
-    alike, pairs = state.get("alike", ()), state.get("pairs", False)  # models of earlier versions say nothing
+    # Models of earlier versions say nothing of these.
+    alike, pairs, apart = state.get("alike", ()), state.get("pairs", False), state.get("apart", ())
+    _need(_texts(apart) and set(apart) <= {date.name for date in own.dates}, "ends must be apart in dates of nodes")
     _need(_texts(alike) and len(set(alike)) == len(alike), "alike must be different texts")
     _need(set(alike) <= {one.name for one in own.categories}, "ends must be alike in categories of nodes")
     _need(isinstance(pairs, bool), "pairs must be a flag")
     within = _within(state.get("within", {}))
-    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], within, tuple(alike), pairs)
+    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], within, tuple(alike), pairs, tuple(apart))
     _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
     return plan
 
@@ -129,15 +140,17 @@ def _within(state: Any) -> WithinPlan:
         tuple(Pair(one["name"], one["other"], float(_numbers(one["near"], (), "near"))) for one in some)
         for some in (times, ratios)
     ]
-    numbers = (BesideCategory(one["name"], one["other"], one["category"], _usual(one)) for one in beside)
+    numbers = (BesideCategory(one["name"], one["other"], one["category"], _weights(one, "usual")) for one in beside)
     return WithinPlan(kinds[0], kinds[1], tuple(numbers))
 
 
-def _usual(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    """Categories, and what is usual with each."""
-    pairs = [_list(one, "usual") for one in _list(state["usual"], "usual")]
-    _need(all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs), "usual must hold categories and numbers")
-    return tuple((name, float(_numbers(mean, (), "usual"))) for name, mean in pairs)
+def _weights(state: dict[str, Any], what: str) -> tuple[tuple[str, float], ...]:
+    """Categories, and a number of each."""
+    pairs = [_list(one, what) for one in _list(state[what], what)]
+    _need(
+        all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs), f"{what} must hold categories and numbers"
+    )
+    return tuple((name, float(_numbers(number, (), what))) for name, number in pairs)
 
 
 def _column(state: Any) -> PlannedColumn:
@@ -164,7 +177,14 @@ def _column(state: Any) -> PlannedColumn:
     dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
     multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
     changing, again = (_directions(state, what) for what in ("changing", "again"))
+    column = replace(column, likes=tuple(_leaning(one) for one in _list(state.get("likes", ()), "likes")))
     return replace(column, near=_near(state), dated=dated, multiples=multiples, changing=changing, again=again)
+
+
+def _leaning(state: Any) -> Leaning:
+    _need(isinstance(state, dict) and isinstance(state["name"], str), "each of likes must have a name")
+    _among(state["which"], DIRECTIONS, "the direction of each of likes")
+    return Leaning(state["name"], state["which"], _weights(state, "weights"))
 
 
 def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:

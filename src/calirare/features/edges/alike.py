@@ -1,6 +1,6 @@
-"""Whether both ends of a node's edges are of one category: payments within a country, loans to one's own branch.
+"""What both ends of a node's edges have in common: payments within a country, loans to one's own branch; and whose account is older.
 
-A mean over neighbours tells their countries, and a node has its own, but no tree compares the two.
+A mean over neighbours tells their countries and dates, and a node has its own, but no tree compares the two.
 """
 
 from __future__ import annotations
@@ -22,6 +22,9 @@ from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.telling import telling_parts
 
 ALIKE = " at both ends, share of "
+LATER = " after the other end's in days, mean of "
+_FEWEST = 0.05
+"""Share of the edges both ends of which must have a date."""
 _SAME = "same "
 _MOST_COLUMNS = 16
 
@@ -74,8 +77,15 @@ def _tells(table: EdgeTable, code: np.ndarray) -> bool:
     return bool(known.any()) and bool(telling_parts([(_SAME, same[known] > 0)], ends))
 
 
+def plan_apart(table: EdgeTable, days: Mapping[str, np.ndarray]) -> tuple[str, ...]:
+    """Names of the dates that both ends have, of enough edges, and not always the same; `days` by name."""
+    apart = {name: day[table.source] - day[table.target] for name, day in days.items()}
+    known = {name: one[~np.isnan(one)] for name, one in apart.items()}
+    return tuple(name for name, one in known.items() if one.size > _FEWEST * len(table) and one.any())
+
+
 def alike_columns(
-    table: EdgeTable, plan: EdgePlan, num_nodes: int, codes: Mapping[str, np.ndarray]
+    table: EdgeTable, plan: EdgePlan, num_nodes: int, beside: Mapping[str, np.ndarray]
 ) -> Iterator[tuple[str, np.ndarray]]:
     """`(N,)` columns by name, NaN where a node has no such edges; nodes from N on are not told of.
 
@@ -83,13 +93,15 @@ def alike_columns(
         table: All edges of N nodes.
         plan: What is told.
         num_nodes: N.
-        codes: Of all nodes that the table names, as `NodeCategory` gives them.
+        beside: Of all nodes that the table names: their categories, as `NodeCategory` gives them, and their dates, in days.
     """
-    for which in directions_of(plan.directed) if plan.alike else ():
+    for which in directions_of(plan.directed) if plan.alike or plan.apart else ():
         own, other = ends_of_edges(table, which)
         groups = EdgeGroups(own, num_nodes)
         for name in plan.alike:
-            yield f"{_SAME}{name}{ALIKE}{which}", means_of(_same(codes[name][own], codes[name][other]), groups)
+            yield f"{_SAME}{name}{ALIKE}{which}", means_of(_same(beside[name][own], beside[name][other]), groups)
+        for name in plan.apart:
+            yield f"{name}{LATER}{which}", means_of(beside[name][own] - beside[name][other], groups)
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> np.ndarray:

@@ -46,6 +46,21 @@ class Multiple:
 
 
 @dataclass(frozen=True)
+class Leaning:
+    """A direction in which nodes differ in many categories.
+
+    Args:
+        name: The categories that it leads to most.
+        which: Edges in which direction.
+        weights: What an edge of each category counts; edges of others do not.
+    """
+
+    name: str
+    which: str
+    weights: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
 class PlannedColumn:
     """One edge column that is summed up.
 
@@ -70,6 +85,7 @@ class PlannedColumn:
         again: Of a number or a time: directions in which it is told how even it is with the same neighbour (see `again`).
         pairs: Of a category: the share of a node's pairs of edges that differ in it is told; of a number, of those that do not.
         balanced: Of a number: the outgoing share of its sum is told.
+        likes: Of many categories: the directions in which nodes differ (see `likes`).
     """
 
     name: str
@@ -91,6 +107,7 @@ class PlannedColumn:
     again: tuple[str, ...] = ()
     pairs: bool = False
     balanced: bool = False
+    likes: tuple[Leaning, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -152,6 +169,7 @@ class EdgePlan:
         within: What is told of two columns of one edge together (see `within`).
         alike: Categories of the nodes of which it is told whether both ends have the same (see `alike`).
         pairs: Whether it is told what share of a node's pairs of edges lead to the same neighbour.
+        apart: Dates of the nodes of which it is told how much later a node's is than those at the other ends (see `alike`).
     """
 
     directed: bool
@@ -161,6 +179,7 @@ class EdgePlan:
     within: WithinPlan = WithinPlan()
     alike: tuple[str, ...] = ()
     pairs: bool = False
+    apart: tuple[str, ...] = ()
 
     @property
     def clock(self) -> str | None:

@@ -11,10 +11,11 @@ from calirare.data.edge_rows import pairs_of
 from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.edges.again import plan_again
-from calirare.features.edges.alike import plan_alike
+from calirare.features.edges.alike import plan_alike, plan_apart
 from calirare.features.edges.amount_parts import vary_by_amount, vary_by_sign
 from calirare.features.edges.dates import plan_dates
 from calirare.features.edges.day_parts import vary_by_day
+from calirare.features.edges.likes import plan_likes
 from calirare.features.edges.meeting import plan_meetings
 from calirare.features.edges.multiples import plan_multiples
 from calirare.features.edges.pairs import come_again
@@ -62,7 +63,8 @@ def plan_edges(
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     ends, alike = np.stack([table.source, table.target]), plan_alike(table, codes or {}) if compare else ()
     again_there = compare and any(come_again(ends[1 - k].astype(np.float64), ends[k : k + 1]) for k in (0, 1))
-    return EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table), alike, again_there)
+    plan = EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table), alike, again_there)
+    return replace(plan, apart=plan_apart(table, days or {})) if compare else plan
 
 
 def _width(column: PlannedColumn) -> int:
@@ -92,7 +94,8 @@ def _plan_column(
     if column.kind == "category":
         kept = tuple(most_frequent(column.values, column.categories, MOST_CATEGORIES))
         diverse, missing = len(column.categories) > len(kept), bool((column.values == MISSING).any())
-        return PlannedColumn(column.name, "category", kept, diverse, missing, pairs=len(kept) > 2)
+        likes = plan_likes(column, table) if compare and diverse else ()
+        return PlannedColumn(column.name, "category", kept, diverse, missing, pairs=len(kept) > 2, likes=likes)
     there = ~np.isnan(column.values)
     known, ends = column.values[there], np.stack([table.source[there], table.target[there]])
     if column.kind == "text":

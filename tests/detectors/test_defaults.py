@@ -23,7 +23,7 @@ DETECTORS = {
     "Linear": {"hops": "left_out", "penalty": "left_out"},
     "Forest": {"columns": None, "jobs": None, "leaf": None, "trees": 200},
     "Spreading": {"alpha": 0.95, "along": "left_out", "steps": 24},
-    "Boosting": {"jobs": None, "learning_rate": 0.05, "leaves": 8, "rounds": "left_out"},
+    "Boosting": {"jobs": None, "learning_rate": 0.05, "splits": "left_out", "leaves": 8, "rounds": "left_out"},
 }
 CALIBRATORS = {
     "GATS": {"epochs": 200, "heads": 8, "lr": 0.01, "seed": 0, "train_nodes": None, "weight_decay": 5e-4},

@@ -47,7 +47,7 @@ def say_if_unlabelled(clf: Fitted, graph: RareGraph) -> str:
     >>> import calirare as cr
     >>> graph = cr.make_transactions(num_nodes=300, labelled_share=0.5, seed=0)
     >>> clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", "spreading"])).fit(graph)
-    >>> said = say_if_unlabelled(clf, graph.with_labels(np.full(300, UNKNOWN)))
+    >>> said = say_if_unlabelled(clf, graph.with_labels(np.full(300, -1)))
     >>> said.startswith(f"{graph.known.size} of these nodes have ids of nodes"), say_if_unlabelled(clf, graph)
     (True, '')
     """

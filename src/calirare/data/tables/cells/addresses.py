@@ -37,6 +37,17 @@ def form_of(known: pl.Series) -> str:
     return MAIL if 2 * known.str.contains(_IS_MAIL).sum() > known.len() else ""
 
 
+def are_made_up(known: pl.Series) -> bool:
+    """Whether names are made in different ways, as people do, and not numbered, or of one form.
+
+    >>> import polars as pl
+    >>> [are_made_up(pl.Series(some)) for some in (["ann84", "bo_x", "cy.dahl"], ["user 1", "user 20"], ["a81f", "04bc"])]
+    [True, False, False]
+    """
+    made = known.str.replace_all(r"\d+", "").value_counts(name="times")["times"]
+    return bool(2 * made.max() < known.len() and known.str.len_chars().n_unique() > 1)  # type: ignore[operator]
+
+
 def parts_of(texts: pl.Series, form: str) -> pl.Series:
     """Each address's parts that others may have too; the name before the @ is told by how many digits it has.
 

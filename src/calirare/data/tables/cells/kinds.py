@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
-from calirare.data.tables.cells.addresses import NAME, form_of
+from calirare.data.tables.cells.addresses import NAME, are_made_up, form_of
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.epochs import unit_of_time
@@ -166,9 +166,10 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
         if not is_of_people(column.name) and has_common_words(words):
             return Kind("text")
         reason = f"{distinct} different words: an identifier or names"
-        if is_of_people(column.name) and not _CHOSEN.search(column.name):
+        people = is_of_people(column.name) and not _CHOSEN.search(column.name)
+        if people or not are_made_up(words) or not learn_words(words, NAME):
             return Kind("ignore", reason)
-        return Kind("text", reason, style={"form": NAME}) if learn_words(words, NAME) else Kind("ignore", reason)
+        return Kind("text", style={"form": NAME})
     longest = int(words.str.len_chars().to_numpy().max())
     return Kind("category" if longest <= MAX_CATEGORY_LENGTH else "text")
 

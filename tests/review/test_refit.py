@@ -225,7 +225,7 @@ def test_decided_nodes_leave_validation_and_test():
     names = graph.ids[[split.val[0], split.test[0]]].tolist()
     for name in names:
         store.record(name, "rare", reviewer="a", model_version="m", seen=0, action_key=name)
-    decided = as_labels(store.current().values(), index_of(graph))
+    decided = as_labels(store.current().values(), index_of(graph), graph.scored)
     clf, labelled = fit_with_decisions(
         cr.RareCategoryClassifier(detector="linear"), graph, Base(graph.y, split), decided
     )
@@ -271,7 +271,7 @@ def test_with_more_classes_normal_is_the_most_probable_other_one():
     store = DecisionStore.open("sqlite://")
     node = 45  # of class a, unknown to the model
     store.record("45", "normal", reviewer="a", model_version="m", seen=0, action_key="1")
-    decided = as_labels(store.current().values(), index_of(graph))
+    decided = as_labels(store.current().values(), index_of(graph), graph.scored)
     clf, labelled = fit_with_decisions(
         cr.RareCategoryClassifier(detector="linear"),
         graph,
@@ -288,7 +288,7 @@ def test_decisions_of_other_nodes_and_unsure_ones_are_not_used(tmp_path):
     store.record("gone", "rare", reviewer="a", model_version="m", seen=0, action_key="1")
     store.record(str(graph.ids[3]), "unsure", reviewer="a", model_version="m", seen=0, action_key="2")
     store.close()
-    decided = as_labels(read_decisions(tmp_path / "d.sqlite", graph), index_of(graph))
+    decided = as_labels(read_decisions(tmp_path / "d.sqlite", graph), index_of(graph), graph.scored)
     assert not decided.nodes.size
     with pytest.raises(LabelError, match="decide some cases first"):
         fit_with_decisions(cr.RareCategoryClassifier(), graph, Base(graph.y, None), decided)

@@ -98,3 +98,14 @@ def test_columns_and_filters_of_the_records(desk):
         desk.view({}, [], {"record:gone": {"filterType": "text", "type": "equals", "filter": "a"}})
     ).size
     assert View.parse({}, [{"colId": "record:x", "sort": "asc"}]).sort == (("record:x", False),)
+
+
+@pytest.mark.parametrize(("typed", "price"), [("2.5", 2.5), ("12,500", 12_500.0), ("1,250.75", 1_250.75), (" 7 ", 7.0)])
+def test_typed_prices_are_numbers_with_a_point(typed, price):
+    assert DeskSettings().changed({"alarm": typed}).alarm == price
+
+
+@pytest.mark.parametrize("typed", ["2,5", "1,50", "1.250,75", "1,2345"])
+def test_a_decimal_comma_is_no_grouping(typed):
+    with pytest.raises(InputError, match="with a point"):
+        DeskSettings().changed({"alarm": typed})

@@ -37,8 +37,11 @@ def check_scores(classifier: RareCategoryClassifier, probability: np.ndarray, sh
 def refuse_large(shifts: Shifts, strict: bool) -> Shifts:
     """The shifts; with `strict` the program ends where one is large."""
     if strict and shifts.matters:
-        first = shifts.found[0]
-        console.fail(f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}")
+        first, *others = [one for one in shifts.found if one.severity == "large"]
+        also = "".join(f"; {one.table}, column {one.column!r}, too" for one in others)
+        console.fail(
+            f"the tables have shifted since the fit; {first.table}, column {first.column!r}: {first.words}{also}"
+        )
         raise typer.Exit(SHIFTED)
     return shifts
 

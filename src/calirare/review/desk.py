@@ -251,8 +251,12 @@ class Desk:
         return row
 
     def _require_nodes(self, names: Iterable[str]) -> None:
-        if any(self.snapshot.find(name) is None for name in names):
+        found = [self.snapshot.find(name) for name in names]
+        if None in found:
             raise InputError("node must be one of this graph.")
+        graph = self.snapshot.graph
+        if graph.node_type is not None and not set(found) <= set(graph.scored.tolist()):
+            raise InputError("node must be of a kind that carries labels; others have no score.")
 
     def go_back_to(self, version: str) -> None:
         """Make a kept model the current one again."""
@@ -286,7 +290,7 @@ class Desk:
     def _refit(self, progress: Progress) -> None:
         before = self.snapshot
         progress(0.0, "Reading the decisions")
-        decided = as_labels(self.store.current().values(), before.index)
+        decided = as_labels(self.store.current().values(), before.index, before.graph.scored)
 
         clf, graph = refit(
             before, decided, progress=lambda share, what: progress(0.05 + 0.6 * share, f"Fitting, {what}")

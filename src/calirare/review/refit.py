@@ -7,6 +7,7 @@ must not move the population's share of rare nodes: it stays that of the labels 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -29,6 +30,8 @@ from calirare.review.store.decisions import Decision, DecisionStore
 from calirare.review.store.events import EventLog
 from calirare.review.store.network import check_network
 from calirare.review.versions import Base
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -68,14 +71,18 @@ def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> li
         store.close()
 
 
-def as_labels(decisions: Iterable[Decision], index: dict[str, int]) -> Decided:
-    """The decisions that say something about nodes of this graph; `index` gives the node by its stored name."""
+def as_labels(decisions: Iterable[Decision], index: dict[str, int], scored: np.ndarray) -> Decided:
+    """The decisions that say something about nodes of this graph that are scored; `index` gives the node by its stored name."""
     found = {
         index[one.node_id]: one.decision == "rare"
         for one in decisions
         if one.decision in ("rare", "normal") and one.node_id in index
     }
-    nodes = sorted(found)
+    nodes = sorted(set(found) & set(scored.tolist()))
+    if len(nodes) < len(found):
+        logger.warning(
+            "%d decisions are about nodes of kinds that carry no labels; they are left out.", len(found) - len(nodes)
+        )
     return Decided(np.array(nodes, dtype=np.int64), np.array([found[node] for node in nodes], dtype=bool))
 
 
@@ -123,7 +130,7 @@ def fit_from_store(
     progress: Progress | None = None,
 ) -> tuple[RareCategoryClassifier, RareGraph, Decided]:
     """(fitted model, graph with the decisions as labels, the decisions used), for a graph fresh from its tables."""
-    decided = as_labels(read_decisions(where, graph, network), index_of(graph))
+    decided = as_labels(read_decisions(where, graph, network), index_of(graph), graph.scored)
     fitted, labelled = fit_with_decisions(clf, graph, Base(graph.y, split), decided, progress=progress)
     return fitted, labelled, decided
 

@@ -99,8 +99,8 @@ def renew(
 
 def _decided(model: Path, graph: RareGraph, where: str | Path | None, network: str) -> Decided:
     if where is None and not _has_decisions(model):
-        return as_labels((), {})
-    return as_labels(read_decisions(model if where is None else where, graph, network), index_of(graph))
+        return as_labels((), {}, graph.scored)
+    return as_labels(read_decisions(model if where is None else where, graph, network), index_of(graph), graph.scored)
 
 
 def _has_decisions(model: Path) -> bool:

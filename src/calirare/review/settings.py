@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import time
 from dataclasses import asdict, dataclass, fields, replace
@@ -19,6 +20,9 @@ from calirare.review.view import RECORD, Conditions, parse_conditions
 
 ORDERS = {"value": "what a review saves", "doubt": "doubt", "probability": "P(rare)", "urgency": "alerts first"}
 _KIND, _SUBJECT = "setting", "desk"
+_GROUPED, _GROUPING = re.compile(r"\d{1,3}(,\d{3})+(\.\d*)?"), re.compile(",")
+"""Thousands, as in 12,500.00."""
+_COMMAS = re.compile(r"[\d.,]+")
 _FRESH = 0.5
 _MOST_COLUMNS = 12
 _MOST_REVIEWS = 10**9
@@ -173,8 +177,12 @@ def _price(name: str, value: Any) -> Price:
     if isinstance(value, str):
         text = value.strip()
         try:
-            value = float(text.replace(",", ""))
+            value = float(_GROUPING.sub("", text) if _GROUPED.fullmatch(text) else text)
         except ValueError:
+            if _COMMAS.fullmatch(text):
+                raise InputError(
+                    f"cost_{name}: write {text.replace(',', '.')!r} with a point; got {text[:50]!r}."
+                ) from None
             if not text:
                 raise InputError(f"cost_{name} must be a number or the name of a column.") from None
             return text[:200]

@@ -754,3 +754,39 @@ def test_none_is_a_class_where_it_says_that_there_is_nothing(labels, classes, ca
     )
     again = read_tables(nodes, {"a": [0, 1], "b": [1, 2]}, schema=graph.schema)
     assert again.y.tolist() == graph.y.tolist()
+
+
+@pytest.mark.parametrize("kind", ["nodes", "edges"])
+def test_whole_numbers_with_decimals_are_the_categories_that_they_were(kind):
+    """A port is 443 in one file and 443.0 in the next, where a row lacks it."""
+    rng = np.random.default_rng(0)
+    ports = rng.choice(["22", "80", "443"], 200)
+    nodes = {"id": [f"n{k}" for k in range(200)], "port": ports, "y": [k % 5 == 0 for k in range(200)]}
+    edges = {"source": nodes["id"], "target": np.roll(nodes["id"], 1), "dst_port": ports}
+    options = {"types": {"port": "categorical", "dst_port": "categorical"}}
+    schema = read_tables(nodes, edges, label="y", rare="true", **options).schema
+    before = read_tables(nodes, edges, schema=schema)
+    table = nodes if kind == "nodes" else edges
+    name = "port" if kind == "nodes" else "dst_port"
+    later = table | {name: [f"{port}.0" for port in ports]}
+    after = read_tables(*((later, edges) if kind == "nodes" else (nodes, later)), schema=schema)
+    np.testing.assert_array_equal(after.x, before.x)
+    np.testing.assert_array_equal(after.edges.columns[0].values, before.edges.columns[0].values)
+
+
+def test_times_in_another_unit_are_read_in_it_with_a_word(caplog):
+    ids, start = [f"n{k}" for k in range(60)], 1_767_700_000 + 1_000 * np.arange(60)
+    nodes = {"id": ids, "y": [k % 5 == 0 for k in range(60)]}
+
+    def edges(times):
+        return {"source": ids, "target": ids[1:] + ids[:1], "start": times}
+
+    in_words = [str(np.datetime64(int(second), "s")) for second in start]
+    for first in (in_words, start, 1_000 * start):
+        schema = read_tables(nodes, edges(first), label="y", rare="true").schema
+        for later in (start, 1_000 * start, 1_000_000 * start):
+            caplog.clear()
+            graph = read_tables(nodes, edges(later), schema=schema)
+            np.testing.assert_allclose(graph.edges.columns[0].values, start, atol=1e-3)
+            usual = start if first is in_words else first
+            assert ("60 of 60 times are read in" in caplog.text) == (not np.array_equal(later, usual))

@@ -43,6 +43,8 @@ OWN = "review"
 CHANCE = 0.005
 """Of a false alarm by each test that is an interval."""
 FEWEST_CASES = 10
+_MOST_SAID = 5
+"""Columns that are named; of more it is told how many."""
 _SAYS_NOTHING = 0.5
 """An interval of a share that is wider, and no alarm, is not told."""
 _MATTERS, _WORTH_A_LOOK = 2.0, 1.25
@@ -166,9 +168,9 @@ def _inputs(run: Run) -> tuple[State, str]:
     if not shifted:
         return "quiet", f"None of {len(run.columns)} columns has shifted since the fit."
     worst: State = "alarm" if any(severity == "large" for severity, _, _ in shifted) else "watch"
-    severity, column, words = shifted[0]
-    more = f" And {len(shifted) - 1} more." if len(shifted) > 1 else ""
-    return worst, f"{column}, {severity}: {words}{more}"
+    said = [f"{column}, {severity}: {words}" for severity, column, words in shifted[:_MOST_SAID]]
+    more = f" And {len(shifted) - _MOST_SAID} more." if len(shifted) > _MOST_SAID else ""
+    return worst, f"{' '.join(said)}{more}"
 
 
 def _scores(run: Run) -> tuple[State, str]:

@@ -143,11 +143,18 @@ class LiveScores:
     def _known(self) -> dict[int, bool]:
         return {}
 
+    @cached_property
+    def _scored(self) -> np.ndarray:
+        """`(N,)` bool."""
+        return np.isin(np.arange(self.graph.num_nodes), self.graph.scored)
+
     def index_of(self, node: Any) -> int:
-        """The index of a known node, by its id."""
+        """The index of a known node of a kind that is scored, by its id."""
         found = self.names.find(node)
         if found is None:
             raise InputError(f"there is no node {node!r}; new ones come with their attributes.")
+        if not self._scored[found]:
+            raise InputError(f"node {node!r} has no score: it is of a kind that carries no labels.")
         return found
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ logger = logging.getLogger(__name__)
 
 MAX_RARE_NAMES = 1_000
 """Most names of rare categories that are kept, to tell them from those never seen."""
+_WHOLE = r"^([+-]?\d+)\.0+$"
+"""A whole number as it is written where other rows of the column have gaps."""
 _DAY, _HOUR = 86_400.0, 3_600.0
 _SECOND_IN_MICROSECONDS = 1_000_000.0
 
@@ -133,6 +136,22 @@ def to_categories(column: pl.Series) -> pl.Series:
     else:
         raise InputError(f"column {column.name!r} must hold single values; it holds {kind}. Leave it out with types.")
     return text.set(text == "", None).alias(column.name)
+
+
+def to_codes(column: pl.Series, names: Sequence[str]) -> tuple[pl.Series, pl.Series]:
+    """The categories of a column, and the place of each among known `names`, null where it is none of them; 445.0 is 445.
+
+    >>> import polars as pl
+    >>> to_codes(pl.Series(["445.0", "80", "x", None]), ["80", "445"])[1].to_list()
+    [1, 0, None, None]
+    """
+    text, whole = to_categories(column), [_as_whole(name) for name in names]
+    known, plain = (whole, text.str.replace(_WHOLE, "$1")) if len(set(whole)) == len(names) else (list(names), text)
+    return text, plain.replace_strict(known, list(range(len(known))), default=None, return_dtype=pl.Int32)
+
+
+def _as_whole(name: str) -> str:
+    return re.sub(_WHOLE, r"\1", name)
 
 
 def to_texts(column: pl.Series) -> pl.Series:

@@ -23,7 +23,7 @@ from calirare.data.tables.cells.columns import (
     MAX_RARE_NAMES,
     commonest,
     count_rare,
-    to_categories,
+    to_codes,
     to_numbers,
     to_seconds,
     to_texts,
@@ -115,8 +115,7 @@ def _apply(series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[
     names = column["categories"]
     if kind == "text":
         return EdgeColumn(name, "text", _bits_of_words(to_texts(series), names, column.get("form", "")), tuple(names))
-    text = to_categories(series)
-    codes = text.replace_strict(names, list(range(len(names))), default=None, return_dtype=pl.Int32)
+    text, codes = to_codes(series, names)
     for word, number in count_rare(text.filter(codes.is_null() & text.is_not_null()), column.get("rare")).items():
         counts[word][name] = number
     values = np.array(codes.fill_null(MISSING).to_numpy(), dtype=np.int32)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.tables.cells.columns import count_rare, count_strange, to_categories, to_numbers, to_texts
+from calirare.data.tables.cells.columns import count_rare, count_strange, to_codes, to_numbers, to_texts
 from calirare.data.tables.cells.prose import find_words
 from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.libraries import pl
@@ -117,9 +117,8 @@ def _numeric(
 def _categorical(
     series: pl.Series, column: Mapping[str, Any], counts: dict[str, dict[str, int]]
 ) -> tuple[sp.csr_array, np.ndarray]:
-    text = to_categories(series)
     categories = column["categories"]
-    place = text.replace_strict(categories, list(range(len(categories))), default=None, return_dtype=pl.Int64)
+    text, place = to_codes(series, categories)
     known = place.is_not_null().to_numpy()
     missing = text.is_null().to_numpy()
     for word, number in count_rare(text.filter(place.is_null() & text.is_not_null()), column.get("rare")).items():

@@ -1,0 +1,211 @@
+"""What nodes are found by habits that sums and means hide, each made by a mechanism that is known; beside a plain forest.
+
+Fifteen hundred accounts, a twentieth rare, a fifth labelled. The forest of scikit-learn, with sigmoid calibration, reads what is usually made of such tables:
+by direction the count, and of the amount sum, mean, spread, least and greatest, shares of the channels and of the quarters of the day, the
+account's own columns, and their means over its partners. The truth is the mechanism as a column of its own, for the same forest.
+
+    python benchmarks/habits.py --seeds 3
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.metrics import average_precision_score, log_loss
+
+import calirare as cr
+
+NODES, RARE, LABELLED, DEGREE, DAY = 1_500, 0.05, 0.2, 12, 86_400
+Tables = tuple[dict[str, np.ndarray], dict[str, np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class World:
+    """Accounts and payments before any habit: `rare` of the accounts, `odd` payments of theirs that show it."""
+
+    rng: np.random.Generator
+    rare: np.ndarray
+    payer: np.ndarray
+    payee: np.ndarray
+    amount: np.ndarray
+    second: np.ndarray
+    odd: np.ndarray
+
+    @classmethod
+    def draw(cls, seed: int, often: float = 0.35, seldom: float = 0.06) -> World:
+        rng = np.random.default_rng(seed)
+        rare = rng.random(NODES) < RARE
+        payer = rng.integers(0, NODES, DEGREE * NODES)
+        second = DAY * rng.integers(0, 60, payer.size) + 3600 * rng.uniform(6, 23, payer.size)
+        odd = rng.random(payer.size) < np.where(rare[payer], often, seldom)
+        payee, amount = rng.integers(0, NODES, payer.size), rng.lognormal(5, 1.2, payer.size).round(2)
+        return cls(rng, rare, payer, payee, amount, second, odd)
+
+    def tables(self, **other: np.ndarray) -> Tables:
+        """With some columns replaced or added; and the share of odd payments of each account."""
+        edges = {"payer": self.payer, "payee": self.payee, "amount": self.amount, "second": self.second}
+        edges |= {"channel": self.rng.choice(["app", "card", "cash"], self.payer.size)}
+        of_nodes = {name: column for name, column in other.items() if len(column) == NODES}
+        edges |= {name: column for name, column in other.items() if len(column) == self.payer.size}
+        nodes = {"age": self.rng.normal(40, 12, NODES).round(), "balance": self.rng.lognormal(7, 1, NODES).round(2)}
+        count = np.maximum(np.bincount(self.payer, minlength=NODES), 1)
+        return nodes | of_nodes, edges, np.bincount(self.payer, weights=self.odd, minlength=NODES) / count
+
+
+def round_sums(world: World) -> Tables:
+    return world.tables(amount=np.where(world.odd, np.ceil(world.amount / 100) * 100, world.amount))
+
+
+def below_a_limit(world: World) -> Tables:
+    return world.tables(amount=np.where(world.odd, world.rng.uniform(900, 999, world.odd.size).round(2), world.amount))
+
+
+def at_night(world: World) -> Tables:
+    hour = world.rng.uniform(22, 26, world.odd.size)
+    return world.tables(second=np.where(world.odd, world.second // DAY * DAY + 3600 * hour, world.second))
+
+
+def on_tuesdays(world: World) -> Tables:
+    week = world.second // (7 * DAY) * (7 * DAY) + world.second % DAY
+    return world.tables(second=np.where(world.odd, week + 5 * DAY, world.second))  # 1970 began on a Thursday
+
+
+def one_sum_again(world: World) -> Tables:
+    own = world.rng.lognormal(5, 1, NODES).round(2)
+    return world.tables(amount=np.where(world.odd, own[world.payer], world.amount))
+
+
+def abroad(world: World) -> Tables:
+    country = world.rng.integers(0, 4, NODES)
+    at_home = np.array([world.rng.choice(np.flatnonzero(country == k), world.payer.size) for k in range(4)])
+    payee = np.where(world.odd, world.payee, at_home[country[world.payer], np.arange(world.payer.size)])
+    return world.tables(payee=payee, country=np.array(["NO", "SE", "DK", "FI"])[country])
+
+
+def a_few_merchants(world: World) -> Tables:
+    codes = np.arange(120)
+    bad = world.rng.permutation(codes)[:8]
+    code = np.where(world.odd, world.rng.choice(bad, world.odd.size), world.rng.choice(codes, world.odd.size))
+    return world.tables(merchant=np.array([f"M{one}" for one in codes])[code])
+
+
+def made_up_names(world: World) -> Tables:
+    rng, first = world.rng, np.array(["anna", "ben", "carl", "dina", "eva", "finn", "greta", "hans"])
+    machine = rng.random(NODES) < np.where(world.rare, 0.7, 0.03)
+    number, second = rng.integers(10_000, 999_999, NODES), rng.choice(["berg", "dahl", "lie", "moe", "vik"], NODES)
+    names = [
+        f"{one}{digits}" if made else f"{one}{sign}{other}{digits % 90 if digits % 3 else ''}"
+        for one, other, sign, digits, made in zip(
+            rng.choice(first, NODES), second, rng.choice([".", "_", ""], NODES), number, machine, strict=True
+        )
+    ]
+    nodes, edges, _ = world.tables()
+    return nodes | {"username": np.array(names)}, edges, machine.astype(float)
+
+
+def as_much_out_as_in(world: World) -> Tables:
+    scale = np.exp(world.rng.normal(0, 1, NODES))
+    amount = world.amount * scale[world.payer]
+    came = np.bincount(world.payee, weights=amount, minlength=NODES)
+    gone = np.maximum(np.bincount(world.payer, weights=amount, minlength=NODES), 1.0)
+    passes = world.rng.random(NODES) < np.where(world.rare, 0.8, 0.02)
+    factor = np.where(passes & (came > 0), came / gone * world.rng.uniform(0.9, 1.0, NODES), 1.0)
+    nodes, edges, _ = world.tables(amount=(amount * factor[world.payer]).round(2))
+    left = np.bincount(world.payee, weights=edges["amount"], minlength=NODES)
+    out = np.bincount(world.payer, weights=edges["amount"], minlength=NODES)
+    return nodes, edges, out / np.maximum(left + out, 1.0)
+
+
+WORLDS: dict[str, Callable[[World], Tables]] = {
+    "round sums": round_sums,
+    "just below a limit": below_a_limit,
+    "at night": at_night,
+    "on Tuesdays": on_tuesdays,
+    "one sum again and again": one_sum_again,
+    "abroad": abroad,
+    "eight of 120 merchants": a_few_merchants,
+    "names made by machine": made_up_names,
+    "as much out as in": as_much_out_as_in,
+}
+
+
+def usual_columns(nodes: dict[str, np.ndarray], edges: dict[str, np.ndarray]) -> np.ndarray:
+    """What is usually made of such tables, gaps as 0."""
+    own = pl.DataFrame({name: column for name, column in nodes.items() if name != "username"})
+    own = own.to_dummies(pl.selectors.string()) if "country" in nodes else own
+    table = pl.DataFrame(edges).with_columns(quarter=(pl.col("second") % DAY // (DAY // 4)).cast(pl.String))
+    found = [own.to_numpy()]
+    for side, other in (("payer", "payee"), ("payee", "payer")):
+        words = [name for name in ("channel", "quarter", "merchant") if name in table.columns]
+        amount = pl.col("amount")
+        said = [pl.len(), amount.sum(), amount.mean().alias("mean"), amount.std().alias("spread")]
+        said += [amount.min().alias("least"), amount.max().alias("greatest")]
+        dummies = table.select(side, *words).to_dummies(words).group_by(side).mean().rename({side: "node"})
+        partners = own.select(pl.all().name.prefix("of ")).with_columns(node=pl.Series(np.arange(NODES)))
+        means = table.select(pl.col(side), node=pl.col(other)).join(partners, on="node").drop("node")
+        means = means.group_by(side).mean().rename({side: "node"})
+        rows = pl.DataFrame({"node": np.arange(NODES)}).join(
+            table.group_by(side).agg(said).rename({side: "node"}), on="node", how="left"
+        )
+        rows = rows.join(dummies, on="node", how="left").join(means, on="node", how="left").sort("node")
+        found.append(rows.drop("node").fill_null(0.0).to_numpy())
+    return np.hstack(found).astype(np.float64)
+
+
+def by_forest(columns: np.ndarray, y: np.ndarray, labelled: np.ndarray) -> np.ndarray:
+    forest = RandomForestClassifier(300, min_samples_leaf=2, random_state=0)
+    fitted = CalibratedClassifierCV(forest, method="sigmoid", cv=5).fit(columns[labelled], y[labelled])
+    return np.asarray(fitted.predict_proba(columns)[:, 1])
+
+
+def by_calirare(
+    nodes: dict[str, np.ndarray], edges: dict[str, np.ndarray], y: np.ndarray, labelled: np.ndarray
+) -> np.ndarray:
+    label = [("yes" if rare else "no") if known else None for rare, known in zip(y, labelled, strict=True)]
+    when = 1_704_067_200 + edges["second"]  # from a Monday on
+    monday = {"payer": edges["payer"], "payee": edges["payee"]}
+    rest = {name: column for name, column in edges.items() if name not in (*monday, "second")}
+    graph = cr.read_tables(
+        {"id": np.arange(NODES), **nodes, "fraud": label}, {**monday, "time": when, **rest}, label="fraud", rare="yes"
+    )
+    return np.asarray(cr.RareCategoryClassifier(device="cpu").fit(graph).predict_proba(graph)[:NODES, 1])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--only", default="", help="some of the habits, with commas")
+    arguments = parser.parse_args()
+    print(f"{'habit':26s} {'auto AP':>8s} {'forest':>7s} {'truth':>7s} {'auto NLL':>9s} {'forest':>7s} {'truth':>7s}")
+    for name, make in WORLDS.items():
+        if arguments.only and name not in arguments.only.split(","):
+            continue
+        found = []
+        for seed in range(arguments.seeds):
+            world = World.draw(seed)
+            nodes, edges, truth = make(world)
+            y, labelled = world.rare.astype(int), np.random.default_rng([seed, 1]).random(NODES) < LABELLED
+            said = (
+                by_calirare(nodes, edges, y, labelled),
+                by_forest(usual_columns(nodes, edges), y, labelled),
+                by_forest(truth[:, None], y, labelled),
+            )
+            found.append(
+                [100 * average_precision_score(y[~labelled], p[~labelled]) for p in said]
+                + [log_loss(y[~labelled], p[~labelled]) for p in said]
+            )
+        mean = np.mean(found, axis=0)
+        print(
+            f"{name:26s} {mean[0]:8.1f} {mean[1]:7.1f} {mean[2]:7.1f} {mean[3]:9.3f} {mean[4]:7.3f} {mean[5]:7.3f}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

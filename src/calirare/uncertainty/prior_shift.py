@@ -30,7 +30,7 @@ from calirare.uncertainty.posterior import equal_runs
 
 _MOST_BINS = 512
 _HALVINGS = 40
-_STEPS = 64
+_STEPS = 40
 """From one end of the shares that are looked at to the other."""
 _UNHEARD_OF = 12.0
 """A share that is so many natural logarithms less likely than the likeliest is not looked at more closely."""
@@ -127,7 +127,7 @@ def share_of_new_nodes(
     weight = np.where(rare, old_share / rare.sum(), (1 - old_share) / (~rare).sum())
     draws = replace(draws, parameters=draws.parameters[:_MOST_DRAWS])
     old_shares = draws.probabilities(draws.scores(own)) @ weight  # each map has its own
-    mean, size = equal_runs(p, _MOST_BINS)
+    mean, size = equal_runs(p, _MOST_BINS // 2)
     rng, densities = np.random.default_rng(seed), _densities(draws.probabilities(draws.scores(mean)), old_shares)
     share = _drawn(*densities, size, rng.random(len(draws)))
     found = rng.binomial(size, share[:, None] * densities[0] / _mixed(*densities, share)).sum(axis=1) / p.size

@@ -19,7 +19,7 @@ from calirare.data.graph import RareGraph
 from calirare.features.edges.directions import directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, means_of
 from calirare.features.edges.plan import EdgePlan
-from calirare.features.edges.telling import telling_parts
+from calirare.features.edges.telling import of_some_nodes, telling_parts
 
 ALIKE = " at both ends, share of "
 LATER = " after the other end's in days, mean of "
@@ -71,10 +71,12 @@ def plan_alike(table: EdgeTable, codes: Mapping[str, np.ndarray]) -> tuple[str, 
 
 
 def _tells(table: EdgeTable, code: np.ndarray) -> bool:
-    same = _same(code[table.source], code[table.target])
+    some = of_some_nodes(table.source) | of_some_nodes(table.target)
+    source, target = table.source[some], table.target[some]
+    same = _same(code[source], code[target])
     known = ~np.isnan(same)
-    ends = np.stack([table.source[known], table.target[known]])
-    return bool(known.any()) and bool(telling_parts([(_SAME, same[known] > 0)], ends))
+    ends = np.stack([source[known], target[known]])
+    return bool(telling_parts(same[known], ends, (_SAME,), lambda mine, _: mine > 0))
 
 
 def plan_apart(table: EdgeTable, days: Mapping[str, np.ndarray]) -> tuple[str, ...]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from calirare.features.edges.telling import Part, telling_parts
+from calirare.features.edges.telling import telling_parts
 
 _UNITS = (1, 10, 100, 1_000, 10_000)
 _EXPONENTS = range(7)
@@ -30,12 +28,12 @@ def vary_by_amount(values: np.ndarray, ends: np.ndarray) -> tuple[str, ...]:
     >>> vary_by_amount(amount, np.stack([payer, rng.permutation(payer)]))
     ('a multiple of 10',)
     """
-    return telling_parts(_parts(values), ends) if values.size else ()
+    return telling_parts(values, ends, _ALL, in_amounts)
 
 
 def vary_by_sign(values: np.ndarray, ends: np.ndarray) -> bool:
     """Whether some nodes have more negative values than others, beyond chance."""
-    return bool(values.size) and bool(telling_parts([(NEGATIVE, values < 0)], ends))
+    return bool(telling_parts(values, ends, (NEGATIVE,), lambda some, _: some < 0))
 
 
 def in_amounts(values: np.ndarray, part: str) -> np.ndarray:
@@ -60,8 +58,3 @@ def is_amount_part(part: str) -> bool:
     [True, True, False, False]
     """
     return part in _ALL
-
-
-def _parts(values: np.ndarray) -> Iterator[Part]:
-    for part in _ALL:
-        yield part, in_amounts(values, part)

@@ -30,7 +30,7 @@ def vary_by_day(times: np.ndarray, ends: np.ndarray) -> tuple[str, ...]:
     >>> vary_by_day(times, np.vstack([callers, callers + 8]))
     ('0 to 6 h',)
     """
-    return telling_parts(((part, in_part(times, part)) for part in DAY_PARTS), ends) if times.size else ()
+    return telling_parts(times, ends, DAY_PARTS, in_part)
 
 
 def in_part(times: np.ndarray, part: str) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.features.edges.groups import EdgeGroups
+from calirare.features.edges.telling import of_some_nodes
 
 EQUAL, UNLIKE = ", equal pairs of ", ", unlike pairs of "
 _FEWEST = 0.005
@@ -13,7 +14,7 @@ _FEWEST = 0.005
 _MORE = 2.0
 """Times as often as among pairs of any two edges."""
 _SOME_EDGES = 100_000
-"""By which it is seen, about: all of some nodes."""
+"""Of which it is seen how often any two have the same value, about."""
 
 
 def how_often(values: np.ndarray, side: EdgeGroups) -> sp.csr_array:
@@ -59,10 +60,10 @@ def come_again(values: np.ndarray, ends: np.ndarray) -> bool:
     """
     if values.size < 2:
         return False
-    number = np.unique(values, return_counts=True)[1].astype(np.float64)
-    by_chance = float((number * (number - 1)).sum()) / (values.size * (values.size - 1.0))
+    number = np.unique(values[:: 1 + values.size // _SOME_EDGES], return_counts=True)[1].astype(np.float64)
+    by_chance = float((number * (number - 1)).sum()) / (number.sum() * (number.sum() - 1.0))
     for end in ends:
-        some = end % (1 + end.size // _SOME_EDGES) == 0
+        some = of_some_nodes(end)
         often = how_often(values[some], EdgeGroups(end[some], int(end.max()) + 1))
         count = np.asarray(often.sum(axis=1)).ravel()
         pairs = float((count * (count - 1)).sum())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -17,38 +17,45 @@ _MOST = 6
 _SOME_EDGES = 100_000
 """By which it is seen, about: all of some nodes."""
 
-Part = tuple[str, np.ndarray]
 
-
-def telling_parts(parts: Iterable[Part], ends: np.ndarray, most: int = _MOST) -> tuple[str, ...]:
+def telling_parts(
+    values: np.ndarray,
+    ends: np.ndarray,
+    parts: Sequence[str],
+    is_in: Callable[[np.ndarray, str], np.ndarray],
+    most: int = _MOST,
+) -> tuple[str, ...]:
     """Names of the parts in which nodes differ beyond chance, the surest first; of those that say the same, one.
 
     Args:
-        parts: Names, and which edges are in each, `(E,)` bool.
+        values: `(E,)` what edges say, none missing.
         ends: `(2, E)` the nodes at either end, which are looked at apart.
+        parts: Names.
+        is_in: Of some values, which are in a part.
         most: Names at most.
 
-    >>> payer = np.repeat(np.arange(40), 6)
-    >>> night, often = np.isin(payer, (3, 17, 30)), np.arange(240) % 3 == 0
-    >>> telling_parts([("night", night), ("no night", ~night), ("often", often)], np.stack([payer, np.arange(240) % 7]))
+    >>> payer, values = np.repeat(np.arange(40), 6), np.arange(240)
+    >>> parts = {"night": np.isin(payer, (3, 17, 30)), "day": ~np.isin(payer, (3, 17, 30)), "often": values % 3 == 0}
+    >>> telling_parts(values, np.stack([payer, values % 7]), list(parts), lambda some, part: parts[part][some])
     ('night',)
     """
-    some = [_of_some_nodes(end) for end in ends]
+    by_end = [(values[some], end[some]) for end in ends for some in (of_some_nodes(end),)]
     found = []
-    for name, there in parts:
-        if _FEWEST <= there.mean() <= 1 - _FEWEST:
-            sure = max(_beyond_chance(there[chosen], end[chosen]) for chosen, end in zip(some, ends, strict=True))
+    for part in parts:
+        there = [is_in(mine, part) for mine, _ in by_end]
+        if there[0].size and _FEWEST <= there[0].mean() <= 1 - _FEWEST:
+            sure = max(_beyond_chance(one, end) for one, (_, end) in zip(there, by_end, strict=True))
             if sure > _SURELY:
-                found.append((sure, name, there[:: 1 + there.size // _SOME_EDGES].astype(np.float64)))
+                found.append((sure, part, there[0].astype(np.float64)))
     kept = list[tuple[str, np.ndarray]]()
-    for _, name, there in sorted(found, key=lambda one: -one[0]):
-        if len(kept) < most and all(abs(np.corrcoef(there, other)[0, 1]) <= _ALIKE for _, other in kept):
-            kept.append((name, there))
-    return tuple(name for name, _ in kept)
+    for _, part, mine in sorted(found, key=lambda one: -one[0]):
+        if len(kept) < most and all(abs(np.corrcoef(mine, other)[0, 1]) <= _ALIKE for _, other in kept):
+            kept.append((part, mine))
+    return tuple(part for part, _ in kept)
 
 
-def _of_some_nodes(node: np.ndarray) -> np.ndarray:
-    """`(E,)` bool."""
+def of_some_nodes(node: np.ndarray) -> np.ndarray:
+    """`(E,)` bool: all edges of some nodes at one end, about as many as it takes to see how nodes differ."""
     return np.asarray(node % (1 + node.size // _SOME_EDGES) == 0)
 
 

@@ -10,12 +10,12 @@ from hypothesis.extra import numpy as hnp
 from properties import few_or_many, run_property
 from slow_columns import slow_edge_columns
 
-from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.edge_table import MOST_CATEGORIES, EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.features.edge_columns import as_stored, edge_columns
 from calirare.features.edges.by_category import category_columns
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
-from calirare.features.edges.planning import MOST_CATEGORIES, edge_table, plan_edges
+from calirare.features.edges.planning import edge_table, plan_edges
 from calirare.features.edges.rhythm import rhythm_columns
 
 

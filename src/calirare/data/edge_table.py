@@ -19,6 +19,8 @@ MISSING = -1
 """The code of a category that is missing."""
 MOST_EDGE_WORDS = 40
 """Most words of a column of texts; a float64 has bits for 52."""
+MOST_CATEGORIES = 20
+"""Categories of a column that get a share of their own; the most frequent ones."""
 MOST_KINDS = 8
 """Most types of edges, and categories, that are looked at separately."""
 

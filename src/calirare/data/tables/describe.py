@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping
 from datetime import date, timedelta
 from typing import Any
 
+from calirare.data.edge_table import MOST_CATEGORIES
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES
 from calirare.data.tables.cells.number_text import is_ledger
 from calirare.data.tables.cells.text import words_for_gaps
@@ -140,7 +141,9 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_a
     if networks_alone:
         return _row("edges", column["name"], kind, "the weight of the edges" if weighs else NOT_BY_NETWORKS)
     if kind == "category":
-        treatment = "shares of " + _shown(column["categories"], "categories") + _rarer(column)
+        many = len(column["categories"]) > MOST_CATEGORIES
+        shares = f"the {MOST_CATEGORIES} most frequent of " if many else ""
+        treatment = f"shares of {shares}{_shown(column['categories'], 'categories')}{_rarer(column)}"
     elif kind == "text":
         treatment = "shares of " + _shown(column["categories"], "words")
     else:

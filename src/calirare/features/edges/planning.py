@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calirare.data.edge_rows import pairs_of
-from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, EdgeColumn, EdgeTable, most_frequent
+from calirare.data.edge_table import EARLIEST_CLOCK, MISSING, MOST_CATEGORIES, EdgeColumn, EdgeTable, most_frequent
 from calirare.data.graph import RareGraph
 from calirare.features.edges.again import plan_again
 from calirare.features.edges.alike import plan_alike, plan_apart
@@ -24,8 +24,6 @@ from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
 from calirare.features.edges.within import plan_within
 
-MOST_CATEGORIES = 20
-"""Categories of an edge column that get a share of their own; the most frequent ones."""
 FEWEST_OF_A_SIGN = 0.05
 """Share of the values that each sign must have before a number is signed: a grade or a balance, no sum with a few refunds."""
 MOST_TYPES = 8

@@ -101,6 +101,7 @@ def read_update(graph: RareGraph, known: NodeNames, nodes: Any, edges: Any) -> U
 
 
 def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Update:
+    nodes, edges = _all_kinds(nodes, schema), _all_tables(edges, schema)
     edges = _with_same(graph, known, schema, nodes, edges)
     as_they_came = None if edges is None else _edge_rows(edges, schema)
     rows = None if as_they_came is None else with_kinds(as_they_came, schema.get("nodes", {}).get("apart", {}))
@@ -123,6 +124,43 @@ def _read(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: 
     table, weight = _table(graph, rows, ends, schema)
     pairs, added = _merged(ends, weight)
     return Update(place, id_array(ids), x, num_nodes, table, pairs, added, codes, type_names, num_asked)
+
+
+def _all_tables(edges: Any, schema: Mapping[str, Any]) -> Any:
+    """The tables of edges, with those of the fit that brought no rows.
+
+    Raises:
+        InputError: There are several, and it is not said whose rows these are.
+    """
+    same = schema.get("nodes", {}).get("same", ())
+    said = schema["edges"].get("tables", ())
+    own = {table["name"]: table for table in said[: len(said) - len(same)]}
+    if edges is None or len(own) < 2:
+        return edges
+    tables = dict(frames_of(edges, "edges"))
+    if len(tables) == 1 and not set(tables) <= set(own):
+        raise InputError(
+            f"edges of this model come in several tables: give rows by the name of the table, one of {list(own)}."
+        )
+    columns = [column["name"] for column in schema["edges"].get("columns", ()) if column["kind"] != "ignore"]
+    for name in [name for name in own if name not in tables and set(tables) <= set(own)]:
+        none = dict.fromkeys((own[name]["source"], own[name]["target"], *columns), ())
+        tables[name] = frames_of({name: none}, "edges")[name]
+    return tables
+
+
+def _all_kinds(nodes: Any, schema: Mapping[str, Any]) -> Any:
+    """The tables of nodes by kind, with the columns of kinds that brought no rows."""
+    kinds = schema.get("nodes", {}).get("types", ())
+    if nodes is None or len(kinds) < 2:
+        return nodes
+    tables = dict(frames_of(nodes, "nodes"))
+    if not set(tables) <= set(kinds):
+        return nodes
+    columns = [column["name"] for column in schema["columns"] if column["type"] != "ignore"]
+    for kind in [kind for kind in kinds if kind not in tables]:
+        tables[kind] = frames_of({kind: dict.fromkeys((schema["id"], *columns), ())}, "nodes")[kind]
+    return tables
 
 
 def _with_same(graph: RareGraph, known: NodeNames, schema: Mapping[str, Any], nodes: Any, edges: Any) -> Any:

@@ -11,6 +11,7 @@ from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
 MOST_ROWS = 10_000
 Value = str | bool | int | float | None
 Row = dict[str, Value]
+Rows = Annotated[list[Row], Field(max_length=MOST_ROWS)]
 Id = str | int
 Price = Annotated[float, Field(ge=0, le=1e12)]
 
@@ -22,15 +23,15 @@ class _Body(BaseModel):
 class WithRows(_Body):
     """Rows that came since the tables were loaded."""
 
-    nodes: list[Row] = Field(
+    nodes: Rows | dict[str, Rows] = Field(
         default=[],
-        description="New nodes, and known ones whose attributes changed, as in the nodes table.",
-        max_length=MOST_ROWS,
+        description="New nodes, and known ones whose attributes changed, as in the nodes table; "
+        "of several tables: rows by the name of the table.",
     )
-    edges: list[Row] = Field(
+    edges: Rows | dict[str, Rows] = Field(
         default=[],
-        description="Edges that came, among known and new nodes, as in the edges table.",
-        max_length=MOST_ROWS,
+        description="Edges that came, among known and new nodes, as in the edges table; "
+        "of several tables: rows by the name of the table.",
     )
 
 

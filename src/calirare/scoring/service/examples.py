@@ -11,7 +11,7 @@ _MOMENT = "2024-01-31 12:00:00"
 
 def example_bodies(schema: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
     """Example bodies by name. Values are medians and first categories of the fit, never those of a node."""
-    rows = {"nodes": [_node(schema, name) for name in _NEW], "edges": [_edge(schema["edges"])]}
+    rows = {"nodes": [_node(schema, name) for name in _NEW], "edges": _edges(schema)}
     return {
         "ToScore": rows,
         "ToExplain": {**rows, "id": _NEW[0], "top": 3},
@@ -27,8 +27,16 @@ def _node(schema: Mapping[str, Any], name: str) -> dict[str, Any]:
     return row | {column["name"]: _value(column) for column in schema["columns"] if column["type"] != "ignore"}
 
 
-def _edge(said: Mapping[str, Any]) -> dict[str, Any]:
-    row: dict[str, Any] = {said["source"]: _NEW[0], said["target"]: _NEW[1]}
+def _edges(schema: Mapping[str, Any]) -> list[dict[str, Any]] | dict[str, list[dict[str, Any]]]:
+    """A row, under the name of its table where there are several."""
+    same, tables = schema.get("nodes", {}).get("same", ()), schema["edges"].get("tables", ())
+    if len(tables) - len(same) < 2:
+        return [_edge(schema["edges"], schema["edges"])]
+    return {tables[0]["name"]: [_edge(schema["edges"], tables[0])]}
+
+
+def _edge(said: Mapping[str, Any], ends: Mapping[str, str]) -> dict[str, Any]:
+    row: dict[str, Any] = {ends["source"]: _NEW[0], ends["target"]: _NEW[1]}
     if said.get("type"):
         row[said["type"]] = next(iter(said.get("types", ())), None)
     if said.get("weight"):

@@ -22,6 +22,8 @@ from calirare.scoring.live.update import Update, as_name
 
 _MOST_CELLS = 4_000_000
 Rows = list[dict[str, Any]]
+Tables = Rows | dict[str, Rows]
+"""The rows of one table, or of several by name."""
 ReadTables = Callable[[RareCategoryClassifier], RareGraph]
 """The tables as a model wants them."""
 
@@ -68,12 +70,12 @@ class Loaded:
             return None
         return {name: _plain(values[index]) for name, values in self.live.table.items()}
 
-    def score(self, nodes: Rows, edges: Rows, also: Iterable[Any]) -> dict[str, np.ndarray]:
+    def score(self, nodes: Tables, edges: Tables, also: Iterable[Any]) -> dict[str, np.ndarray]:
         """See `LiveScores.score`; without rows, the known nodes as they stand."""
         return self._said(self._read_rows(nodes, edges), list(also))
 
     def decide(
-        self, nodes: Rows, edges: Rows, ids: list[Any], costs: Costs, budget: int | None
+        self, nodes: Tables, edges: Tables, ids: list[Any], costs: Costs, budget: int | None
     ) -> dict[str, np.ndarray]:
         """Alert, review or clear the nodes of these ids, known or among the rows."""
         update, names = self._read_rows(nodes, edges), [as_name(one) for one in ids]
@@ -83,8 +85,8 @@ class Loaded:
         table = {name: values[[row_of[one] for one in names]] for name, values in found.items()}
         return decide_cases(self.live.classifier, table, costs, budget)
 
-    def _read_rows(self, nodes: Rows, edges: Rows) -> Update | None:
-        return self.live.read(self._nodes(nodes), as_columns(edges)) if nodes or edges else None
+    def _read_rows(self, nodes: Tables, edges: Tables) -> Update | None:
+        return self.live.read(self._nodes(nodes), as_tables(edges)) if nodes or edges else None
 
     def _said(self, update: Update | None, also: list[Any]) -> dict[str, np.ndarray]:
         known = [self.live.index_of(one) for one in also]
@@ -98,8 +100,10 @@ class Loaded:
     def _id(self) -> str:
         return str((self.live.graph.schema or {})["id"])
 
-    def _nodes(self, rows: Rows) -> dict[str, list[Any]] | None:
-        """The rows of nodes as a table, which names them as the nodes table does."""
+    def _nodes(self, rows: Tables) -> dict[str, Any] | None:
+        """The rows of nodes as a table, which names them as the nodes table does; or as several."""
+        if isinstance(rows, dict):
+            return as_tables(rows)
         table = as_columns(rows)
         if table is not None and self._id not in table:
             names = list(table)
@@ -109,9 +113,9 @@ class Loaded:
             )
         return table
 
-    def explain(self, node: Any, nodes: Rows, edges: Rows, top: int) -> dict[str, Any]:
+    def explain(self, node: Any, nodes: Tables, edges: Tables, top: int) -> dict[str, Any]:
         """The columns that made a node's probability, strongest first; those beyond `top` are one sum."""
-        why = self.live.explain(node, self._nodes(nodes), as_columns(edges))
+        why = self.live.explain(node, self._nodes(nodes), as_tables(edges))
         shown = zip(why.column[:top].tolist(), why.group[:top].tolist(), why.share[:top].tolist(), strict=True)
         return {
             "id": node,
@@ -209,6 +213,18 @@ def as_columns(rows: Rows) -> dict[str, list[Any]] | None:
         if any(isinstance(value, str) for value in values):
             table[name] = [None if value is None else str(value) for value in values]
     return table
+
+
+def as_tables(rows: Tables) -> dict[str, Any] | None:
+    """The same of several tables.
+
+    >>> as_tables({"calls": [{"a": 1}], "visits": []}), as_tables([{"a": 1}])
+    ({'calls': {'a': [1]}}, {'a': [1]})
+    """
+    if not isinstance(rows, dict):
+        return as_columns(rows)
+    found = {name: as_columns(some) for name, some in rows.items()}
+    return {name: table for name, table in found.items() if table is not None} or None
 
 
 def _plain(value: Any) -> Any:

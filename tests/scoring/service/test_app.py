@@ -146,6 +146,9 @@ def test_examples_work_as_they_are_and_answers_keep_to_the_document(client, tabl
         ("/score", {"ids": ["nobody"]}, 400, "there is no node"),
         ("/score", {"nodes": [{"id": "x"}]}, 400, "is written null"),
         ("/score", {"nodes": [{"id": ["deep"]}]}, 422, "nodes.0.id"),
+        ("/score", {"edges": {"payments": [{"payer": ["deep"]}]}}, 422, "edges.payments.0.payer"),
+        ("/score", {"edges": {"payments": 3}}, 422, "edges.payments: Input should be a valid list"),
+        ("/score", {"edges": 3}, 422, "edges: Input should be a valid list"),
         (
             "/score",
             {"nodes": [{"account": "x"}]},

@@ -224,7 +224,10 @@ def _add_errors(api: FastAPI) -> None:
     @api.exception_handler(RequestValidationError)
     async def wrong(request: Request, error: RequestValidationError) -> Response:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        loc = [part for part in first["loc"] if part != "body"]
+        if loc[:1] in (["nodes"], ["edges"]):
+            del loc[1:2]  # whether rows or tables of rows were sent
+        where = ".".join(map(str, loc))
         what = _NO_KEY if first["type"] == "extra_forbidden" else first["msg"]
         said = f"{where}: {what}" if where else "send a JSON object; GET /docs has one for each route."
         return JSONResponse({"error": " ".join(said.split())}, 422)  # a name that was sent may hold line ends

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Discriminator, Field, Tag
 
 from calirare.decisions.prices import ALARM, MISS, REVIEW, REVIEW_ERROR
 
@@ -12,6 +12,11 @@ MOST_ROWS = 10_000
 Value = str | bool | int | float | None
 Row = dict[str, Value]
 Rows = Annotated[list[Row], Field(max_length=MOST_ROWS)]
+Tables = Annotated[
+    Annotated[Rows, Tag("rows")] | Annotated[dict[str, Rows], Tag("tables")],
+    Discriminator(lambda sent: "tables" if isinstance(sent, dict) else "rows"),
+]
+"""The rows of one table, or of several by name."""
 Id = str | int
 Price = Annotated[float, Field(ge=0, le=1e12)]
 
@@ -23,12 +28,12 @@ class _Body(BaseModel):
 class WithRows(_Body):
     """Rows that came since the tables were loaded."""
 
-    nodes: Rows | dict[str, Rows] = Field(
+    nodes: Tables = Field(
         default=[],
         description="New nodes, and known ones whose attributes changed, as in the nodes table; "
         "of several tables: rows by the name of the table.",
     )
-    edges: Rows | dict[str, Rows] = Field(
+    edges: Tables = Field(
         default=[],
         description="Edges that came, among known and new nodes, as in the edges table; "
         "of several tables: rows by the name of the table.",

@@ -2,35 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import replace
-from typing import Any, TypeGuard, get_args
+from collections.abc import Sequence
+from dataclasses import MISSING, fields, is_dataclass, replace
+from types import UnionType
+from typing import Any, Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from calirare.data.arrays import LARGEST
-from calirare.data.edge_table import ColumnKind
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
-from calirare.features.edges.alike import NodeCategory
 from calirare.features.edges.amount_parts import is_amount_part
 from calirare.features.edges.day_parts import DAY_PARTS
-from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
-from calirare.features.edges.node_numbers import End, NodeNumber
-from calirare.features.edges.plan import (
-    BesideCategory,
-    DatedEdges,
-    EdgePlan,
-    Leaning,
-    Multiple,
-    Pair,
-    PlannedColumn,
-    WithinPlan,
-)
+from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
-from calirare.features.propagation import Aggregate, Statistic, Whose
+from calirare.features.propagation import Aggregate
 from calirare.features.relations import RELATIONS
+
+Told = TypeVar("Told")
 
 
 def read_state(state: Any) -> dict[str, Any]:
@@ -53,9 +43,7 @@ def read_state(state: Any) -> dict[str, Any]:
             "names": tuple(names),
             "groups": tuple(groups),
             "means": _numbers(state["means"], (len(names),), "means"),
-            "aggregates": tuple(
-                _aggregate(one) for one in _list(state["parts"], "parts")
-            ),  # so they are called on disk
+            "aggregates": _aggregates(state["parts"]),  # so they are called on disk
             "spreads": _spreads(state, len(groups) - groups.count("neighbours")),
         }
     except KeyError as error:
@@ -69,170 +57,91 @@ def _spreads(state: dict[str, Any], count: int) -> np.ndarray:
     return spreads
 
 
+def _aggregates(state: Any) -> tuple[Aggregate, ...]:
+    found: tuple[Aggregate, ...] = _plain(state, tuple[Aggregate, ...], "parts")
+    _need(all(one.relation in RELATIONS for one in found), f"an aggregate's relation must be among {RELATIONS}")
+    return found
+
+
 def _own(state: Any) -> OwnPlan:
     _need(isinstance(state, dict), "own must be a mapping")
-    names, basis = state["feature_names"], state["basis"]
-    _need(_texts(names) and len(set(names)) == len(names), "feature_names must be different texts")
+    own = _read(OwnPlan, {"num_words": 0} | state, "own")
+    names, basis = own.feature_names, own.basis
     # Models of earlier versions say whether all attributes are words.
-    num_words, spelled = state.get("num_words", len(names) * bool(state.get("words"))), state["spelled"]
-    _need(isinstance(num_words, int) and 0 <= num_words <= len(names), "num_words must count attributes")
-    _need(isinstance(spelled, bool), "spelled must be a flag")
-    _need(_texts(state["kinds"]), "kinds must be texts")
+    if "num_words" not in state and state.get("words"):
+        own = replace(own, num_words=len(names))
+    _different(names, "feature_names")
+    _need(0 <= own.num_words <= len(names), "num_words must count attributes")
     if basis is not None:
-        basis = _numbers(basis, (num_words or len(names), None), "basis").astype(np.float32)
-    _need(not num_words or basis is not None, "words must have a basis")
-    # Models of earlier versions have neither.
-    dates, sizes = (
-        tuple(_node_number(one, len(names)) for one in _list(state.get(what, ()), what)) for what in ("dates", "sizes")
-    )
-    categories = tuple(_node_category(one, len(names)) for one in _list(state.get("categories", ()), "categories"))
-    told = [*(one.name for one in dates + sizes), *(one.name for one in categories)]
-    _need(len(set(told)) == len(told), "dates, sizes and categories must have different names")
-    return OwnPlan(tuple(names), num_words, spelled, basis, tuple(state["kinds"]), dates, sizes, categories)
-
-
-def _node_category(state: Any, width: int) -> NodeCategory:
-    _need(isinstance(state, dict) and isinstance(state["name"], str), "a category must have a name")
-    at, size = state["at"], state["size"]
-    right = type(at) is int and type(size) is int and 0 <= at < at + size <= width
-    _need(right, "a category must be of attributes")
-    return NodeCategory(state["name"], at, size)
-
-
-def _node_number(state: Any, width: int) -> NodeNumber:
-    _need(isinstance(state, dict) and isinstance(state["name"], str), "a date or size must have a name")
-    at, gap = state["at"], state["gap"]
-    right = type(at) is int and type(gap) is int and 0 <= at < width and -1 <= gap < width
-    _need(right, "a date or size must be an attribute")
-    mean, scale = (float(_numbers(state[name], (), name)) for name in ("mean", "scale"))
-    return NodeNumber(state["name"], at, gap, mean, scale)
+        own = replace(own, basis=_numbers(basis, (own.num_words or len(names), None), "basis").astype(np.float32))
+    _need(not own.num_words or basis is not None, "words must have a basis")
+    for number in own.dates + own.sizes:
+        right = 0 <= number.at < len(names) and -1 <= number.gap < len(names)
+        _need(right, "a date or size must be an attribute")
+        _need(max(abs(number.mean), abs(number.scale)) <= LARGEST, "dates and sizes must be finite")
+    for category in own.categories:
+        right = 0 <= category.at < category.at + category.size <= len(names)
+        _need(right, "a category must be of attributes")
+    _different([one.name for one in own.told_beside], "dates, sizes and categories")
+    return own
 
 
 def _edges(state: Any, own: OwnPlan) -> EdgePlan:
-    _need(isinstance(state, dict), "edges must be a mapping")
-    flags = (state["directed"], state["brief"])
-    _need(all(isinstance(flag, bool) for flag in flags), "directed and brief must be flags")
-    _need(_texts(state["types"]), "types must be texts")
-    columns = tuple(_column(column) for column in _list(state["columns"], "edges.columns"))
-    _need(len({column.name for column in columns}) == len(columns), "edges.columns must have different names")
-    told = {one.date for column in columns for one in column.dated}
-    _need(told <= {date.name for date in own.dates}, "times must be told beside dates of nodes")
-    # Models of earlier versions say nothing of these.
-    alike, pairs, apart = state.get("alike", ()), state.get("pairs", False), state.get("apart", ())
-    _need(_texts(apart) and set(apart) <= {date.name for date in own.dates}, "ends must be apart in dates of nodes")
-    _need(_texts(alike) and len(set(alike)) == len(alike), "alike must be different texts")
-    _need(set(alike) <= {one.name for one in own.categories}, "ends must be alike in categories of nodes")
-    _need(isinstance(pairs, bool), "pairs must be a flag")
-    within = _within(state.get("within", {}))
-    plan = EdgePlan(flags[0], columns, tuple(state["types"]), flags[1], within, tuple(alike), pairs, tuple(apart))
+    plan = _read(EdgePlan, state, "edges")
+    for column in plan.columns:
+        _check_column(column)
+    _different([column.name for column in plan.columns], "edges.columns")
+    _different(plan.alike, "alike")
+    dates = {date.name for date in own.dates}
+    told = {one.date for column in plan.columns for one in column.dated}
+    _need(told <= dates, "times must be told beside dates of nodes")
+    _need(set(plan.apart) <= dates, "ends must be apart in dates of nodes")
+    _need(set(plan.alike) <= {one.name for one in own.categories}, "ends must be alike in categories of nodes")
     _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
     return plan
 
 
-def _within(state: Any) -> WithinPlan:
-    """Models of earlier versions tell nothing."""
-    _need(isinstance(state, dict), "within must be a mapping")
-    times, ratios, beside = (_list(state.get(what, ()), what) for what in ("times", "ratios", "beside"))
-    _need(all(isinstance(one, dict) for one in times + ratios + beside), "each of within must be a mapping")
-    for one in times + ratios + beside:
-        _need(_texts([one["name"], one["other"], one.get("category", "")]), "columns of within must have names")
-    kinds = [
-        tuple(Pair(one["name"], one["other"], float(_numbers(one["near"], (), "near"))) for one in some)
-        for some in (times, ratios)
-    ]
-    numbers = (BesideCategory(one["name"], one["other"], one["category"], _weights(one, "usual")) for one in beside)
-    return WithinPlan(kinds[0], kinds[1], tuple(numbers))
-
-
-def _weights(state: dict[str, Any], what: str) -> tuple[tuple[str, float], ...]:
-    """Categories, and a number of each."""
-    pairs = [_list(one, what) for one in _list(state[what], what)]
-    _need(
-        all(len(pair) == 2 and isinstance(pair[0], str) for pair in pairs), f"{what} must hold categories and numbers"
-    )
-    return tuple((name, float(_numbers(number, (), what))) for name, number in pairs)
-
-
-def _column(state: Any) -> PlannedColumn:
-    _need(isinstance(state, dict), "an edge column must be a mapping")
-    _need(isinstance(state["name"], str), "an edge column must have a name")
-    _among(state["kind"], get_args(ColumnKind), "the kind of an edge column")
-    signed = state.get("signed", False)  # models of earlier versions say nothing
-    categories, flags = state["categories"], (state["diverse"], state["missing"], state["in_days"], signed)
-    _need(_texts(categories) and len(set(categories)) == len(categories), "categories must be different texts")
-    _need(all(isinstance(flag, bool) for flag in flags), "diverse, missing, in_days and signed must be flags")
-    known = state["kind"] != "time" or set(categories) <= set(DAY_PARTS)
+def _check_column(column: PlannedColumn) -> None:
+    _different(column.categories, "categories")
+    known = column.kind != "time" or set(column.categories) <= set(DAY_PARTS)
     _need(known, f"the parts of a time must be among {DAY_PARTS}")
-    _need(state["kind"] != "number" or all(map(is_amount_part, categories)), "the parts of a number must be known ones")
-    pairs, balanced = (
-        state.get(what, False) for what in ("pairs", "balanced")
-    )  # models of earlier versions say nothing
-    _need(all(isinstance(flag, bool) for flag in (pairs, balanced)), "pairs and balanced must be flags")
-    origin = float(_numbers(state["origin"], (), "origin"))
-    column = PlannedColumn(state["name"], state["kind"], tuple(categories), *flags[:2], origin, *flags[2:])
-    compared, size, middle = _comparison(state)
-    span = float(_numbers(state.get("span", 0.0), (), "span"))  # not known in models of earlier versions
-    _need(span >= 0, "the span of times must not be negative")
-    column = replace(column, compared=compared, size=size, middle=middle, span=span, pairs=pairs, balanced=balanced)
-    dated = tuple(DatedEdges(*one) for one in _beside(state, "dated", "date", "near"))
-    multiples = tuple(Multiple(*one) for one in _beside(state, "multiples", "number", "high"))
-    changing, again = (_directions(state, what) for what in ("changing", "again"))
-    column = replace(column, likes=tuple(_leaning(one) for one in _list(state.get("likes", ()), "likes")))
-    return replace(column, near=_near(state), dated=dated, multiples=multiples, changing=changing, again=again)
+    parts = column.kind != "number" or all(map(is_amount_part, column.categories))
+    _need(parts, "the parts of a number must be known ones")
+    _need(column.span >= 0, "the span of times must not be negative")
+    _need(column.size > 0, "size must be above 0")
+    for what in ("compared", "changing", "again"):
+        _different(getattr(column, what), what)
+    _different([which for which, _ in column.near], "near")
 
 
-def _leaning(state: Any) -> Leaning:
-    _need(isinstance(state, dict) and isinstance(state["name"], str), "each of likes must have a name")
-    _among(state["which"], DIRECTIONS, "the direction of each of likes")
-    return Leaning(state["name"], state["which"], _weights(state, "weights"))
+def _read(kind: type[Told], state: Any, name: str) -> Told:
+    """A dataclass from what `asdict` made of it; models of earlier versions lack fields that have a default."""
+    _need(isinstance(state, dict), f"{name} must be a mapping")
+    hints = get_type_hints(kind)
+    there = [one.name for one in fields(kind) if one.name in state or one.default is MISSING]  # type: ignore[arg-type]
+    return kind(**{one: _plain(state[one], hints[one], one) for one in there})
 
 
-def _comparison(state: dict[str, Any]) -> tuple[tuple[str, ...], float, float]:
-    """Directions, size and middle; models of earlier versions compare nothing."""
-    size = float(_numbers(state.get("size", 1.0), (), "size", LARGEST_EDGE_VALUE))
-    middle = float(_numbers(state.get("middle", 1.0), (), "middle"))
-    _need(size > 0, "size must be above 0")
-    return _directions(state, "compared"), size, middle
-
-
-def _directions(state: dict[str, Any], what: str) -> tuple[str, ...]:
-    """Models of earlier versions name none."""
-    found = _list(state.get(what, ()), what)
-    for one in found:
-        _among(one, DIRECTIONS, f"a direction in {what}")
-    _need(len(set(found)) == len(found), f"the directions in {what} must be different")
-    return tuple(found)
-
-
-def _near(state: dict[str, Any]) -> tuple[tuple[str, float], ...]:
-    """Directions, and what is near in each."""
-    pairs = [_list(one, "near") for one in _list(state.get("near", ()), "near")]
-    _need(all(len(pair) == 2 for pair in pairs), "near must hold directions and times")
-    for which, _ in pairs:
-        _among(which, DIRECTIONS, "a direction in which others are near")
-    _need(len({which for which, _ in pairs}) == len(pairs), "directions must be different")
-    return tuple((which, float(_numbers(close, (), "near"))) for which, close in pairs)
-
-
-def _beside(state: dict[str, Any], what: str, name: str, limit: str) -> Iterator[tuple[str, End, str, float]]:
-    """(name of a number of nodes, whose it is, edges in which direction, limit) of all that is told beside one.
-
-    Models of earlier versions tell nothing.
-    """
-    for one in _list(state.get(what, ()), what):
-        _need(isinstance(one, dict) and isinstance(one[name], str), f"each of {what} must have a {name}")
-        _among(one["end"], get_args(End), f"the end of each of {what}")
-        _among(one["which"], DIRECTIONS, f"the direction of each of {what}")
-        yield one[name], one["end"], one["which"], float(_numbers(one[limit], (), limit))
-
-
-def _aggregate(state: Any) -> Aggregate:
-    _need(isinstance(state, dict), "an aggregate must be a mapping")
-    _among(state["relation"], RELATIONS, "an aggregate's relation")
-    _among(state["statistic"], get_args(Statistic), "an aggregate's statistic")
-    _among(state["whose"], get_args(Whose), "an aggregate's columns")
-    _need(isinstance(state["type"], str), "an aggregate's type must be a text")
-    return Aggregate(state["relation"], state["type"], state["statistic"], state["whose"])
+def _plain(value: Any, hint: Any, name: str) -> Any:
+    """A value of the type that a field is annotated with; arrays are left to `_numbers`."""
+    origin, args = get_origin(hint), get_args(hint)
+    if origin is UnionType:  # an array or None
+        return value
+    if origin is Literal:
+        _need(isinstance(value, str) and value in args, f"{name} must be among {args}")
+        return value
+    if origin is tuple:
+        _need(isinstance(value, list | tuple), f"{name} must be a list")
+        kinds = args[:1] * len(value) if args[-1] is ... else args
+        _need(len(value) == len(kinds), f"each of {name} must hold {len(kinds)} values")
+        return tuple(_plain(one, kind, name) for one, kind in zip(value, kinds, strict=True))
+    if isinstance(hint, type) and is_dataclass(hint):
+        return _read(hint, value, name)
+    if hint is float:
+        return float(_numbers(value, (), name, LARGEST_EDGE_VALUE))
+    right = isinstance(value, hint) and (hint is bool or not isinstance(value, bool))
+    _need(right, f"{name} must be of type {hint.__name__}")
+    return value
 
 
 def _numbers(value: Any, shape: tuple[int | None, ...], name: str, largest: float = LARGEST) -> np.ndarray:
@@ -247,17 +156,12 @@ def _numbers(value: Any, shape: tuple[int | None, ...], name: str, largest: floa
     return array.astype(np.float64)
 
 
-def _among(value: Any, choices: Collection[str], name: str) -> None:
-    _need(isinstance(value, str) and value in choices, f"{name} must be among {tuple(choices)}")
-
-
-def _list(value: Any, name: str) -> list[Any]:
-    _need(isinstance(value, list | tuple), f"{name} must be a list")
-    return list(value)
-
-
 def _texts(value: Any) -> TypeGuard[list[str]]:
     return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+
+
+def _different(names: Sequence[str], what: str) -> None:
+    _need(len(set(names)) == len(names), f"{what} must have different names")
 
 
 def _need(holds: bool, what: str) -> None:

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE, EdgeGroups
 from calirare.features.edges.plan import EdgePlan
 
@@ -135,9 +135,9 @@ def again_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[
             yield f"{one.name}, {what}{AGAIN}least of {which}", least
 
 
-def plan_again(table: EdgeTable) -> dict[str, tuple[str, ...]]:
+def plan_again(table: EdgeTable) -> dict[str, tuple[Direction, ...]]:
     """By number and time, directions in which more nodes have an even neighbour than would by chance."""
-    ways, found = directions_of(table.directed), dict[str, list[str]]()
+    ways, found = directions_of(table.directed), dict[str, list[Direction]]()
     columns = [column for column in table.columns if column.kind in ("number", "time")]
     ends = ends_of_edges(table, ways[0])
     met = Neighbours.of(*ends)

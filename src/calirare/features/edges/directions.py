@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 
-DIRECTIONS = ("outgoing", "incoming", "edges")
+Direction = Literal["outgoing", "incoming", "edges"]
+DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 
 
-def directions_of(directed: bool) -> tuple[str, ...]:
+def directions_of(directed: bool) -> tuple[Direction, ...]:
     """Outgoing and incoming apart, where edges have a direction."""
     return DIRECTIONS[:2] if directed else DIRECTIONS[2:]
 

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeColumn, EdgeTable
-from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, means_of
 from calirare.features.edges.plan import EdgePlan, Leaning
 
@@ -36,7 +36,7 @@ def plan_likes(column: EdgeColumn, table: EdgeTable) -> tuple[Leaning, ...]:
     return tuple(one for which in directions_of(table.directed) for one in _leanings(column, table, which))
 
 
-def _leanings(column: EdgeColumn, table: EdgeTable, which: str) -> Iterator[Leaning]:
+def _leanings(column: EdgeColumn, table: EdgeTable, which: Direction) -> Iterator[Leaning]:
     own, _ = ends_of_edges(table, which)
     codes = at_ends(column.values, own)
     some = (codes >= 0) & (own % (1 + own.size // _SOME_EDGES) == 0)

@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.features.edges.directions import directions_of, ends_of_edges
+from calirare.features.edges.directions import Direction, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups
 from calirare.features.edges.plan import NUM_MET, EdgePlan, PlannedColumn
 from calirare.features.edges.rhythm import by_time, node_ranges, shortest_of, times_of, unit_of
@@ -24,7 +24,7 @@ _NEAR = 0.05
 """Share of the edges that are near others."""
 
 
-def plan_meetings(planned: PlannedColumn, table: EdgeTable) -> tuple[tuple[str, float], ...]:
+def plan_meetings(planned: PlannedColumn, table: EdgeTable) -> tuple[tuple[Direction, float], ...]:
     """Directions in which nodes meet, and what is near in each."""
     size = 1 + int(max(table.source.max(initial=-1), table.target.max(initial=-1)))
     times = {which: _to_nearest(table, planned, which, size, size)[1] for which in directions_of(table.directed)}

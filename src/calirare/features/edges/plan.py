@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from calirare.data.edge_table import ColumnKind
+from calirare.features.edges.directions import Direction
 from calirare.features.edges.node_numbers import End
 
 NUM_MET = 3
@@ -24,7 +25,7 @@ class DatedEdges:
 
     date: str
     end: End
-    which: str
+    which: Direction
     near: float
 
 
@@ -41,7 +42,7 @@ class Multiple:
 
     number: str
     end: End
-    which: str
+    which: Direction
     high: float
 
 
@@ -56,7 +57,7 @@ class Leaning:
     """
 
     name: str
-    which: str
+    which: Direction
     weights: tuple[tuple[str, float], ...]
 
 
@@ -96,15 +97,15 @@ class PlannedColumn:
     origin: float = 0.0
     in_days: bool = False
     signed: bool = False
-    compared: tuple[str, ...] = ()
+    compared: tuple[Direction, ...] = ()
     size: float = 1.0
     middle: float = 0.0
-    near: tuple[tuple[str, float], ...] = ()
+    near: tuple[tuple[Direction, float], ...] = ()
     dated: tuple[DatedEdges, ...] = ()
     span: float = 0.0
     multiples: tuple[Multiple, ...] = ()
-    changing: tuple[str, ...] = ()
-    again: tuple[str, ...] = ()
+    changing: tuple[Direction, ...] = ()
+    again: tuple[Direction, ...] = ()
     pairs: bool = False
     balanced: bool = False
     likes: tuple[Leaning, ...] = ()

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments, means_of
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.usual import on_scale
@@ -32,7 +32,7 @@ _MOST = 0.5
 """A number that changes with most nodes goes with time, as a counter does."""
 
 
-def plan_trend(values: np.ndarray, size: float, table: EdgeTable) -> tuple[str, ...]:
+def plan_trend(values: np.ndarray, size: float, table: EdgeTable) -> tuple[Direction, ...]:
     """Directions in which it is told how a number of a node's edges changed.
 
     Args:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from calirare.data.edge_table import EdgeTable
-from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
+from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE, EdgeGroups, Moments
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 
@@ -20,7 +20,7 @@ _TELLS = 0.05
 """Share of the variance of a number that the other end's usual must tell."""
 
 
-def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[str, ...], float, float]:
+def plan_comparison(values: np.ndarray, table: EdgeTable) -> tuple[tuple[Direction, ...], float, float]:
     """(directions in which an edge's number is compared, the numbers' median size, their mean on the scale)."""
     known = ~np.isnan(values)
     sizes = np.minimum(np.abs(values[known & (values != 0)]), LARGEST_EDGE_VALUE)

@@ -1,4 +1,4 @@
-"""Ten sets of tables as strangers bring them: exports with currency signs, gaps called NA, odd dates, several kinds.
+"""Five sets of tables as strangers bring them: exports with currency signs, gaps called NA, odd dates, several kinds.
 
 Each is drawn by a mechanism that is known, kept clean in `Case` for a rival that reads no files, and written with the dirt
 that real exports have. Nobody has tuned to them.

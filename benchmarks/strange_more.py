@@ -1,4 +1,4 @@
-"""Five more of `strange_cases`."""
+"""Five more sets of tables like those of `strange_cases`."""
 
 from __future__ import annotations
 

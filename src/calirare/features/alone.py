@@ -63,7 +63,7 @@ class OtherEnds:
 
 
 def is_alone(name: str) -> bool:
-    """Whether a column is one of these, or a relative spread, by its name."""
+    """Whether a column is one of these, or of those of `edge_columns` about which neighbours are not asked, by its name."""
     return any(part in name for part in _ALONE)
 
 

@@ -30,6 +30,7 @@ class Case:
         label: The label that the model has read, or None.
         without_label: P(rare) by the model that never saw that label, or None.
         action: What the costs ask for, or None for a node whose label came with the data.
+        other_kind: The kind of a node that is not scored; empty for the others.
         costs: What each call is expected to cost, in a sentence; empty without an action.
         thresholds: Where the action changes.
         place: Its place in the queue, from 0, or None.

@@ -75,9 +75,9 @@ def first_seen(edges: EdgeTable | None, num_nodes: int, time: str | None = None)
 
 def weights_of(edges: EdgeTable, name: str | None) -> np.ndarray:
     """The column of weights among those of the edges."""
-    found = [column.values for column in edges.columns if column.name == name and column.kind == "number"]
-    if not found:
+    found = None if name is None else edges.column(name, "number")
+    if found is None:
         raise InputError(
             "this graph has edge weights that are no column of its edges; they cannot be taken as of a moment."
         )
-    return found[0]
+    return found.values

@@ -146,6 +146,10 @@ class EdgeTable:
                     f"edges.{name} must name nodes 0…{num_nodes - 1}; got {int(ends.min())}…{int(ends.max())}."
                 )
 
+    def column(self, name: str, kind: ColumnKind) -> EdgeColumn | None:
+        """The column of this name, if it is there and of this kind."""
+        return next((one for one in self.columns if (one.name, one.kind) == (name, kind)), None)
+
     @property
     def kinds(self) -> tuple[str, ...]:
         """Names of the most frequent types of edges and categories of columns; those that most edges have first."""
@@ -158,6 +162,11 @@ class EdgeTable:
                 counts |= {of + name: count for name, count in found.items()}
         return tuple(sorted(counts, key=lambda name: (-counts[name], name))[:MOST_KINDS])
 
+    def of_type(self, name: str) -> np.ndarray:
+        """`(E,)` which edges are of a type."""
+        codes = [code for code, one in enumerate(self.type_names) if one == name]
+        return np.zeros(len(self), dtype=bool) if self.type is None else np.isin(self.type, codes)
+
     def of_kind(self, name: str) -> np.ndarray:
         """`(E,)` which edges are of a type, or have a category: one of `kinds`, or several with `EITHER` between them.
 
@@ -169,8 +178,7 @@ class EdgeTable:
         found = np.zeros(len(self), dtype=bool)
         if EITHER in name:
             return np.logical_or.reduce([self.of_kind(one) for one in name.split(EITHER)], out=found)
-        if self.type is not None:
-            found |= np.isin(self.type, [code for code, one in enumerate(self.type_names) if one == name])
+        found |= self.of_type(name)
         for column in self.columns:
             codes = [code for code, one in enumerate(column.categories) if f"{column.name} = {one}" == name]
             found |= np.isin(column.values, codes) if codes and column.kind == "category" else False

@@ -60,9 +60,7 @@ def edge_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> dict[str, 
     """
     columns = dict(_of_edges(table, plan, num_nodes, ""))
     for name in plan.types:
-        codes = [code for code, other in enumerate(table.type_names) if other == name]
-        chosen = np.isin(table.type, codes) if table.type is not None else np.zeros(len(table), dtype=bool)
-        columns |= _of_edges(table.take(chosen), plan, num_nodes, f" ({name})", plan.brief)
+        columns |= _of_edges(table.take(table.of_type(name)), plan, num_nodes, f" ({name})", plan.brief)
     return columns
 
 
@@ -96,13 +94,12 @@ def _all(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[Named]:
         met = [counted(ends, side, named) for ends, side in zip(others, sides, strict=True)]
         for which, often in _directions(met, plan.directed, operator.add):
             yield f"neighbour{EQUAL}{which}", equal_pairs(often)
-    found = {column.name: column for column in table.columns}
-    when = found.get(plan.clock) if plan.clock is not None else None
+    when = None if plan.clock is None else table.column(plan.clock, "time")
     clocks = [] if when is None else [Clock(when.values, side) for side in sides]
 
     def work(planned: PlannedColumn) -> list[Named]:
-        column = found.get(planned.name)
-        if column is None or column.kind != planned.kind:
+        column = table.column(planned.name, planned.kind)
+        if column is None:
             return []
         if planned.kind == "category":
             return list(_of_category(planned, column, sides, plan.directed))

@@ -22,9 +22,8 @@ MOST_COUNTED = 8
 
 def category_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
     """`(N,)` columns by name; nodes from N on are not told of."""
-    there = {column.name: column for column in table.columns if column.kind == "category"}
     for planned in plan.columns:
-        column = there.get(planned.name)
+        column = table.column(planned.name, "category")
         if planned.kind == "category" and column is not None:
             for which in directions_of(plan.directed):
                 yield from _met_by_category(planned, column, table, which, num_nodes)

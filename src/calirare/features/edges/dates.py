@@ -13,7 +13,7 @@ from typing import get_args
 
 import numpy as np
 
-from calirare.data.edge_table import EdgeColumn, EdgeTable
+from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.edges.day_parts import DAY
@@ -93,8 +93,8 @@ def dated_columns(
 
 def _times(planned: PlannedColumn, table: EdgeTable) -> np.ndarray | None:
     """In days since 1970; None where the table has no such column, or no time in it is known."""
-    found: list[EdgeColumn] = [one for one in table.columns if (one.name, one.kind) == (planned.name, "time")]
-    return found[0].values / DAY if found and not np.isnan(found[0].values).all() else None
+    column = table.column(planned.name, "time")
+    return None if column is None or np.isnan(column.values).all() else column.values / DAY
 
 
 def _apart(

@@ -70,7 +70,7 @@ def _of_some(table: EdgeTable, plan: EdgePlan, start: int, stop: int) -> Iterato
 
 def by_time(table: EdgeTable, planned: PlannedColumn, mine: np.ndarray) -> np.ndarray | None:
     """Rows of a mask whose time is known, in its order; None where the table has no such column."""
-    if not any(one.name == planned.name and one.kind == "time" for one in table.columns):
+    if table.column(planned.name, "time") is None:
         return None
     rows = table.in_order_of(planned.name)
     return rows if mine.all() else rows[mine[rows]]
@@ -128,9 +128,9 @@ def _passed_on(
     moment = np.cumsum((np.diff(node[left], prepend=-1) != 0) | (np.diff(times[out], prepend=np.nan) != 0)) - 1
     at_once = EdgeGroups(moment, int(moment.max(initial=-1)) + 1)
     for number in plan.columns:
-        values = next((one.values for one in ordered.columns if one.name == number.name and one.kind == "number"), None)
-        if number.kind == "number" and values is not None:
-            values = on_scale(values, number.size)
+        column = ordered.column(number.name, "number")
+        if number.kind == "number" and column is not None:
+            values = on_scale(column.values, number.size)
             change = np.abs(means_of(values[out], at_once)[moment[following]] - values[first])
             yield number.name + CHANGE, means_of(change, groups)
 

@@ -69,11 +69,11 @@ _Comparison = tuple["PlannedColumn", np.ndarray, np.ndarray, np.ndarray, str]
 
 def _comparisons(table: EdgeTable, plan: EdgePlan) -> Iterator[_Comparison]:
     """What is compared: the column, scaled values, nodes, their other ends, and the direction; all NaN without the column."""
-    there = {column.name: column for column in table.columns if column.kind == "number"}
     for column in plan.columns:
+        found = table.column(column.name, "number")
+        values = np.full(len(table), np.nan) if found is None else found.values
         for which in column.compared:
             own, other = ends_of_edges(table, which)
-            values = there[column.name].values if column.name in there else np.full(len(table), np.nan)
             yield column, at_ends(on_scale(values, column.size), other), own, other, which
 
 

@@ -270,9 +270,9 @@ class GrownBase:
 def _by_time(table: EdgeTable, name: str | None) -> tuple[EdgeTable, np.ndarray]:
     """(the edges with their times alone, in the order of one of them, unknown ones last; where each row stands in it)."""
     bare = with_times_alone(table)
-    column = next((one.values for one in bare.columns if one.name == name), np.zeros(len(table)))
-    known = table.in_order_of(name) if name in [one.name for one in bare.columns] else np.arange(len(table))
-    order = np.concatenate([known, np.flatnonzero(np.isnan(column))])
+    column, order = None if name is None else table.column(name, "time"), np.arange(len(table))
+    if column is not None:
+        order = np.concatenate([table.in_order_of(column.name), np.flatnonzero(np.isnan(column.values))])
     rank = np.empty(len(order), dtype=small_index(len(order)))
     rank[order] = np.arange(len(order))
     return bare.take(order), rank

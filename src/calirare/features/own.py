@@ -14,9 +14,9 @@ from calirare.data.arrays import by_column
 from calirare.data.feature_places import HAS
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
-from calirare.features.edges.alike import NodeCategory, find_categories
 from calirare.features.edges.dates import days_between, find_dates
 from calirare.features.edges.multiples import above_zero, find_sizes
+from calirare.features.edges.node_categories import NodeCategory, find_categories
 from calirare.features.edges.node_numbers import NodeNumber
 from calirare.features.structure import neighbours
 from calirare.features.words import directions, learn_directions, words_of

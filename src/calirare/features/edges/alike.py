@@ -6,16 +6,10 @@ A mean over neighbours tells their countries and dates, and a node has its own, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import islice
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
-from calirare.data.feature_places import feature_places
-from calirare.data.graph import RareGraph
 from calirare.features.edges.directions import directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, means_of
 from calirare.features.edges.plan import EdgePlan
@@ -26,43 +20,6 @@ LATER = " after the other end's in days, mean of "
 _FEWEST = 0.05
 """Share of the edges both ends of which must have a date."""
 _SAME = "same "
-_MOST_COLUMNS = 16
-
-
-@dataclass(frozen=True)
-class NodeCategory:
-    """Attributes that are the categories of one column.
-
-    Args:
-        name: As in the node table.
-        at: The place of the first among the attributes.
-        size: How many there are.
-    """
-
-    name: str
-    at: int
-    size: int
-
-    def values(self, x: Any) -> np.ndarray:
-        """`(N,)` the number of each node's category, NaN where it has none of them.
-
-        >>> NodeCategory("town", 1, 2).values(np.array([[5.0, 0.0, 1.0], [5.0, 0.0, 0.0]])).tolist()
-        [1.0, nan]
-        """
-        block = sp.coo_array(x[:, self.at : self.at + self.size])
-        codes, there = np.full(x.shape[0], np.nan), block.data > 0
-        codes[block.row[there]] = block.col[there]
-        return codes
-
-
-def find_categories(graph: RareGraph) -> tuple[NodeCategory, ...]:
-    """The first few columns of categories among the attributes."""
-    found = (
-        NodeCategory(column["name"], place.start, place.stop - place.start)
-        for column, place, _ in feature_places(graph.table_columns)
-        if column["type"] == "categorical" and place.stop - place.start > 1
-    )
-    return tuple(islice(found, _MOST_COLUMNS))
 
 
 def plan_alike(table: EdgeTable, codes: Mapping[str, np.ndarray]) -> tuple[str, ...]:
@@ -95,7 +52,7 @@ def alike_columns(
         table: All edges of N nodes.
         plan: What is told.
         num_nodes: N.
-        beside: Of all nodes that the table names: their categories, as `NodeCategory` gives them, and their dates, in days.
+        beside: Of all nodes that the table names: their categories, as `node_categories` gives them, and their dates, in days.
     """
     for which in directions_of(plan.directed) if plan.alike or plan.apart else ():
         own, other = ends_of_edges(table, which)

@@ -17,6 +17,7 @@ from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, means_of
 from calirare.features.edges.plan import EdgePlan, Leaning
+from calirare.features.edges.telling import of_some_nodes
 
 LIKE = " like "
 _MOST = 4
@@ -39,7 +40,7 @@ def plan_likes(column: EdgeColumn, table: EdgeTable) -> tuple[Leaning, ...]:
 def _leanings(column: EdgeColumn, table: EdgeTable, which: Direction) -> Iterator[Leaning]:
     own, _ = ends_of_edges(table, which)
     codes = at_ends(column.values, own)
-    some = (codes >= 0) & (own % (1 + own.size // _SOME_EDGES) == 0)
+    some = (codes >= 0) & of_some_nodes(own, _SOME_EDGES)
     own, codes = own[some], codes[some]
     count = np.bincount(codes, minlength=len(column.categories))
     kept = np.argsort(-count, kind="stable")[:_MOST_CATEGORIES]

@@ -19,11 +19,7 @@ _SOME_EDGES = 100_000
 
 
 def telling_parts(
-    values: np.ndarray,
-    ends: np.ndarray,
-    parts: Sequence[str],
-    is_in: Callable[[np.ndarray, str], np.ndarray],
-    most: int = _MOST,
+    values: np.ndarray, ends: np.ndarray, parts: Sequence[str], is_in: Callable[[np.ndarray, str], np.ndarray]
 ) -> tuple[str, ...]:
     """Names of the parts in which nodes differ beyond chance, the surest first; of those that say the same, one.
 
@@ -32,7 +28,6 @@ def telling_parts(
         ends: `(2, E)` the nodes at either end, which are looked at apart.
         parts: Names.
         is_in: Of some values, which are in a part.
-        most: Names at most.
 
     >>> payer, values = np.repeat(np.arange(40), 6), np.arange(240)
     >>> parts = {"night": np.isin(payer, (3, 17, 30)), "day": ~np.isin(payer, (3, 17, 30)), "often": values % 3 == 0}
@@ -49,14 +44,14 @@ def telling_parts(
                 found.append((sure, part, there[0].astype(np.float64)))
     kept = list[tuple[str, np.ndarray]]()
     for _, part, mine in sorted(found, key=lambda one: -one[0]):
-        if len(kept) < most and all(abs(np.corrcoef(mine, other)[0, 1]) <= _ALIKE for _, other in kept):
+        if len(kept) < _MOST and all(abs(np.corrcoef(mine, other)[0, 1]) <= _ALIKE for _, other in kept):
             kept.append((part, mine))
     return tuple(part for part, _ in kept)
 
 
-def of_some_nodes(node: np.ndarray) -> np.ndarray:
+def of_some_nodes(node: np.ndarray, about: int = _SOME_EDGES) -> np.ndarray:
     """`(E,)` bool: all edges of some nodes at one end, about as many as it takes to see how nodes differ."""
-    return np.asarray(node % (1 + node.size // _SOME_EDGES) == 0)
+    return np.asarray(node % (1 + node.size // about) == 0)
 
 
 def _beyond_chance(there: np.ndarray, node: np.ndarray) -> float:

@@ -15,6 +15,7 @@ from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments, means_of
 from calirare.features.edges.plan import EdgePlan
+from calirare.features.edges.telling import of_some_nodes
 from calirare.features.edges.usual import on_scale
 
 TREND = ", change from earlier to later "
@@ -49,9 +50,8 @@ def plan_trend(values: np.ndarray, size: float, table: EdgeTable) -> tuple[Direc
 
 def _nodes_change(values: np.ndarray, times: np.ndarray, table: EdgeTable, which: str) -> bool:
     own, _ = ends_of_edges(table, which)
-    step = 1 + len(own) // _SOME_EDGES
-    some = own % step == 0  # all edges of some nodes
-    values, times, own = at_ends(values, own)[some], at_ends(times, own)[some], own[some] // step
+    some = of_some_nodes(own, _SOME_EDGES)
+    values, times, own = at_ends(values, own)[some], at_ends(times, own)[some], own[some]
     groups = EdgeGroups(own, int(own.max(initial=-1)) + 1)
     dealt = np.where(np.isnan(times), np.nan, np.random.default_rng(0).permutation(len(own)))
     found, by_chance = (_apart(*_halves(values, order, groups)) for order in (times, dealt))

@@ -18,6 +18,7 @@ _STRANGE = re.compile(
     rf"|[{_LETTERS}][€£§²³µ¿¡ºª®©±½¼¾]|[€£§²³µ¿¡®©±½¼¾][{_LETTERS}]"
 )
 _WESTERN = re.compile(rf"[{_LETTERS}{_SIGNS}]")
+_MOST_WORDS = 3
 
 
 def as_utf8(content: bytes) -> tuple[bytes, str]:
@@ -49,7 +50,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def words_beyond_ascii(content: bytes, most: int = 3) -> list[str]:
+def words_beyond_ascii(content: bytes) -> list[str]:
     """Some words of a text in UTF-8 that are not plain ASCII, to see by them whether the letters are right.
 
     >>> words_beyond_ascii("id;Größe;Straße\\n1;2;Größe".encode())
@@ -58,6 +59,6 @@ def words_beyond_ascii(content: bytes, most: int = 3) -> list[str]:
     found: dict[str, None] = {}
     for word in re.finditer(r"\w*[^\W\d_a-zA-Z]\w*", content.decode(errors="replace")):
         found[word.group()] = None
-        if len(found) == most:
+        if len(found) == _MOST_WORDS:
             break
     return list(found)

@@ -124,8 +124,7 @@ class ColumnRecipe:
 
     def apply(self, graph: RareGraph, structure: Make | None = None) -> Columns:
         """The columns of every node; `structure` gives those of `structure_columns` where they are known already."""
-        values = np.empty((graph.num_nodes, len(self.names)), dtype=np.float32)
-        values[:] = self.means
+        values = self.at_means(graph.num_nodes, len(self.names))
         self._make_base(graph, values, structure)
         first, count, whose = self.propagated
         base = np.ascontiguousarray(values[:, first:count])
@@ -135,9 +134,14 @@ class ColumnRecipe:
 
     def base(self, graph: RareGraph, structure: Make | None = None) -> np.ndarray:
         """`(N, B)` float32: the columns of every node but for its neighbours', which are made of these."""
-        values = np.empty((graph.num_nodes, self.propagated[1]), dtype=np.float32)
-        values[:] = self.means[: values.shape[1]]
+        values = self.at_means(graph.num_nodes, self.propagated[1])
         self._make_base(graph, values, structure)
+        return values
+
+    def at_means(self, num_nodes: int, count: int) -> np.ndarray:
+        """`(num_nodes, count)` float32: the first columns at their means, to be written over where more is known."""
+        values = np.empty((num_nodes, count), dtype=np.float32)
+        values[:] = self.means[:count]
         return values
 
     @cached_property

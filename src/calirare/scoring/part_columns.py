@@ -92,8 +92,7 @@ class PartColumns:
             beside = {one.name: usual[:, plan.num_usual + k] for k, one in enumerate(self.recipe.own.told_beside)}
             found += alone_columns(table, plan, stop - start, OtherEnds(usual, beside, self._met_by(number)))
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
-        values = np.empty((stop - start, self._base.width), dtype=np.float32)
-        values[:] = self.recipe.means[: values.shape[1]]
+        values = self.recipe.at_means(stop - start, self._base.width)
         self.recipe.fill(columns, values)
         self._base.write(start, values)
         for file, (at, _) in zip(self._blocks, self._jobs, strict=True):
@@ -112,8 +111,7 @@ class PartColumns:
         """All columns of a part."""
         here = PartEdges.of(self.parts, number)
         recipe, (first, count, _) = self.recipe, self.recipe.propagated
-        values = np.empty((here.part.num_nodes, len(recipe.names)), dtype=np.float32)
-        values[:] = recipe.means
+        values = recipe.at_means(here.part.num_nodes, len(recipe.names))
         values[:, :count] = self._base.read(here.part.start, here.part.stop)
         names, middle = recipe.names[first:count], recipe.means[first:count]
         for relation in self._relations:

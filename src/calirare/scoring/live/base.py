@@ -195,8 +195,7 @@ class GrownBase:
         table, recipe, graph = self.update.edges, self.standing.recipe, self.standing.graph
         ends = [] if table is None else [table.source, table.target]
         nodes = distinct(np.concatenate([self.update.nodes, *ends]), self.update.num_nodes)
-        values = np.empty((len(nodes), self.standing.base.shape[1]), dtype=np.float32)
-        values[:] = recipe.means[: values.shape[1]]
+        values = recipe.at_means(len(nodes), self.standing.base.shape[1])
         if not nodes.size:
             return nodes, values
         some = some_nodes(self.attributes(nodes), graph.feature_names, **self._kinds(nodes))

@@ -23,8 +23,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     lists = {relation: links.rows(nodes) for relation, links in relations.items()}
     near = distinct(np.concatenate([nodes, *(ends for _, ends in lists.values())]), grown.update.num_nodes)
     around = grown.take(near, 0, count)
-    values = np.empty((len(nodes), len(recipe.names)), dtype=np.float32)
-    values[:] = recipe.means
+    values = recipe.at_means(len(nodes), len(recipe.names))
     values[:, :count] = around[places_in(near, nodes)[0]]
     recipe.fill(((name, "edges", column) for name, column in grown.alone(nodes)), values)
     further, columns = _means_of(grown, relations, near)

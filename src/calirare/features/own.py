@@ -14,10 +14,13 @@ from calirare.data.arrays import by_column
 from calirare.data.feature_places import HAS
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
+from calirare.features.clocks import clock_columns, find_clocks
 from calirare.features.edges.dates import days_between, find_dates
 from calirare.features.edges.multiples import above_zero, find_sizes
 from calirare.features.edges.node_categories import NodeCategory, find_categories
 from calirare.features.edges.node_numbers import NodeNumber
+from calirare.features.peers import Peers, find_peers
+from calirare.features.round_numbers import RoundNumber, find_round, round_columns
 from calirare.features.structure import neighbours
 from calirare.features.words import directions, learn_directions, words_of
 
@@ -49,6 +52,10 @@ class OwnPlan:
         dates: The attributes that are dates.
         sizes: Those that numbers of edges are divided by.
         categories: Columns of which it is told whether both ends of edges have the same.
+        hours: The dates of which the hour is told.
+        weekdays: The dates of which the day of the week is told.
+        round: The numbers of which it is told how round they are.
+        peers: Numbers beside what is usual with the same category.
     """
 
     feature_names: tuple[str, ...]
@@ -59,6 +66,10 @@ class OwnPlan:
     dates: tuple[NodeNumber, ...] = ()
     sizes: tuple[NodeNumber, ...] = ()
     categories: tuple[NodeCategory, ...] = ()
+    hours: tuple[NodeNumber, ...] = ()
+    weekdays: tuple[NodeNumber, ...] = ()
+    round: tuple[RoundNumber, ...] = ()
+    peers: tuple[Peers, ...] = ()
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
@@ -70,8 +81,10 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        told = find_dates(graph), find_sizes(graph), find_categories(graph)
-        return cls(tuple(names), num_words, few, basis, kinds, *told)
+        beside = (dates := find_dates(graph)), find_sizes(graph), find_categories(graph)
+        hours, weekdays = find_clocks(dates, graph.x)
+        alone = find_round(graph), find_peers(graph)
+        return cls(tuple(names), num_words, few, basis, kinds, *beside, hours, weekdays, *alone)
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -148,11 +161,14 @@ class OwnPlan:
         return self.days(x) | self.above_zero(x) | self.codes(x)
 
     def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
-        """Leading directions, the days between dates, and the kind of node."""
+        """Leading directions, what dates and numbers tell beside their size, and the kind of node."""
         if self.basis is not None:
             found = directions(words_of(graph.x, len(self.basis)), self.basis)
             yield from zip(self._directions, found.T, strict=True)
         yield from days_between(self.days(graph.x))
+        yield from clock_columns(self.hours, self.weekdays, graph.x)
+        yield from round_columns(self.round, graph.x)
+        yield from ((one.name, one.values(graph.x)) for one in self.peers)
         for kind in self.kinds:
             codes = [code for code, name in enumerate(graph.node_type_names) if name == kind]
             is_kind = np.zeros(graph.num_nodes) if graph.node_type is None else np.isin(graph.node_type, codes)

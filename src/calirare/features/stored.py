@@ -75,13 +75,19 @@ def _own(state: Any) -> OwnPlan:
     if basis is not None:
         own = replace(own, basis=_numbers(basis, (own.num_words or len(names), None), "basis").astype(np.float32))
     _need(not own.num_words or basis is not None, "words must have a basis")
-    for number in own.dates + own.sizes:
+    beside = tuple(one.number for one in own.round + own.peers)
+    for number in own.dates + own.sizes + own.hours + own.weekdays + beside:
         right = 0 <= number.at < len(names) and -1 <= number.gap < len(names)
         _need(right, "a date or size must be an attribute")
         _need(max(abs(number.mean), abs(number.scale)) <= LARGEST, "dates and sizes must be finite")
-    for category in own.categories:
+    for category in own.categories + tuple(one.category for one in own.peers):
         right = 0 <= category.at < category.at + category.size <= len(names)
         _need(right, "a category must be of attributes")
+    for one in own.peers:
+        _need(len(one.usual) == one.category.size, "peers must have a usual number per category")
+        usual = np.array([*one.usual, one.elsewhere])
+        _need(bool((usual > 0).all()) or not one.times, "what numbers are divided by must be above 0")
+    _need(all(one.unit > 0 for one in own.round), "units must be above 0")
     _different([one.name for one in own.told_beside], "dates, sizes and categories")
     return own
 

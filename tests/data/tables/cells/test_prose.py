@@ -55,10 +55,26 @@ def judge(**options) -> CountVectorizer:
 def test_words_are_those_that_scikit_learn_finds():
     some = texts(400)
     theirs = judge(min_df=5, max_df=0.5).fit(some)
-    mine = learn_words(pl.Series(some))
+    mine = [word for word in learn_words(pl.Series(some)) if " " not in word]
     assert mine == sorted(theirs.get_feature_names_out())
     want = normalize(judge(vocabulary=mine).transform(some).astype(float))
     np.testing.assert_allclose(find_words(pl.Series(some), mine).toarray(), want.toarray(), atol=1e-6)
+
+
+def test_how_a_text_is_written_is_told_beside_its_words():
+    plain = ["rent for the flat", "rent again", "flat was fine and so was the garden of the house"]
+    some = [*plain * 8, *["CALL NOW!!! http://shop.example", "flat or rent?\nask 0170 5551234, 30 €"] * 6]
+    mine = learn_words(pl.Series(some))
+    beside = {word for word in mine if " " in word}
+    assert beside == {
+        "at least 8 words", "fewer than 4 words", "5% of its words in capitals", "20% of its words in capitals",
+        "a link", "an exclamation mark", "several such marks at once", "a question mark",
+        "a number", "a number of 5 digits or more", "a sign of money", "a line of its own",
+    }  # fmt: skip
+    found = find_words(pl.Series(some), mine)
+    words = np.array([" " not in word for word in mine])
+    np.testing.assert_allclose(np.sqrt((found[:, words].toarray() ** 2).sum(axis=1)), 1, atol=1e-6)
+    assert set(found[:, ~words].data) == {np.float32(0.3)}
 
 
 def test_where_no_blanks_part_words_two_letters_that_stand_together_are_one():
@@ -203,7 +219,9 @@ def test_a_new_table_is_read_by_the_words_of_the_fit_and_gaps_are_marked():
     assert graph.x[:3, 0].tolist() == [1.0, 1.0, 0.0]
     later = cr.read_tables(nodes(note=["barka never seen", *texts(299, seed=9)]), EDGES, schema=graph.schema)
     assert later.feature_names == graph.feature_names
-    assert later.x[0].tolist() == [0.0, later.x[0, 1], *(name == "note has barka" for name in graph.feature_names[2:])]
+    named = dict(zip(graph.feature_names, later.x[0].tolist(), strict=True))
+    there = {name for name, value in named.items() if value and name != "age"}
+    assert there == {name for name in named if name == "note has barka" or "fewer than" in name} != set()
     assert arguments_of(graph.schema)["types"] == {"note": "text", "age": "numeric"}
 
 

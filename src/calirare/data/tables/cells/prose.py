@@ -1,4 +1,7 @@
-"""Texts as words: whether a column is read so, by which words, and which of them each text has."""
+"""Texts as words: whether a column is read so, by which words, and which of them each text has.
+
+How a text is written is told beside its words: loud, long, with a link. What is said of that has blanks in it, as no word has.
+"""
 
 from __future__ import annotations
 
@@ -30,6 +33,23 @@ _UNPARTED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}
 """Scripts without blanks between words: every pair of adjacent letters counts as a word."""
 _PAIR = rf"[{_UNPARTED}]{{2}}"
 _WORD = rf"[\p{{L}}--[{_UNPARTED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNPARTED}]]+"
+_LOUD = r"\p{Lu}{3,}"
+_SIZE = 0.3
+"""Of what is told beside the words: that of a word among ten others."""
+_SHARES_LOUD = (0.05, 0.2, 0.5)
+_LONG = (4, 8, 16, 32, 64, 128)
+_SIGNS = {
+    "a link": r"(?i)https?://|\bwww\.",
+    "an address of mail": r"\S@\S",
+    "a number": r"\d",
+    "a number of 5 digits or more": r"\d{5}",
+    "a sign of money": r"\p{Sc}",
+    "an exclamation mark": "!",
+    "a question mark": r"\?",
+    "several such marks at once": "[!?]{2}",
+    "a picture": r"\p{So}",
+    "a line of its own": r"\n\s*\S",
+}
 _THING = r"[^;,|\[\]{}\"']*\p{L}[^;,|\[\]{}\"']*"
 
 
@@ -71,12 +91,12 @@ def learn_words(texts: pl.Series, form: str = "") -> list[str]:
     Addresses of a `form` have parts for words (`calirare.data.tables.cells.addresses`).
 
     >>> import polars as pl
-    >>> learn_words(pl.Series(["the red car", "The blue car"] * 5 + ["the end"] * 4 + [None]))
-    ['blue', 'red']
+    >>> learn_words(pl.Series(["the red car", "The blue car!"] * 5 + ["the end"] * 4 + [None]))
+    ['an exclamation mark', 'blue', 'red']
     """
     known = texts.drop_nulls()
     some = known.gather_every(max(1, known.len() // _MOST_READ))
-    return sorted(_usual_words(_words(some, form))[: MOST_PARTS if form else MOST_WORDS])
+    return sorted(_usual_words(_parts(some, form))[: MOST_PARTS if form else MOST_WORDS])
 
 
 def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, most: int, form: str = "") -> list[str]:
@@ -91,7 +111,7 @@ def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, mos
     ['crypto', 'rent']
     """
     step = max(1, texts.len() // _MOST_READ)
-    words = _words(texts.gather_every(step), form)
+    words = _parts(texts.gather_every(step), form)
     ends = [end.gather_every(step).cast(pl.String).alias("node") for end in (source, target)]
     rows = pl.concat([pl.DataFrame([words.alias("word"), end]) for end in ends]).drop_nulls()
     usual = _usual_words(words.drop_nulls())[:MOST_WORDS]
@@ -108,6 +128,8 @@ def learn_edge_words(texts: pl.Series, source: pl.Series, target: pl.Series, mos
 def find_words(texts: pl.Series, words: Sequence[str], form: str = "") -> sp.csr_array:
     """`(N, F)` float32: of each text the known words it has, all of equal size; together they have length one.
 
+    How it is written is told beside them, in a size of its own.
+
     >>> import polars as pl
     >>> find_words(pl.Series(["Red, red car", None, "a boat"]), ["car", "red"]).toarray()
     array([[0.70710677, 0.70710677],
@@ -115,13 +137,16 @@ def find_words(texts: pl.Series, words: Sequence[str], form: str = "") -> sp.csr
            [0.        , 0.        ]], dtype=float32)
     """
     known, blocks = pl.Enum(list(words)), []
+    beside = np.array([" " in word and not form for word in words], dtype=bool)
     for start in range(0, texts.len(), _AT_ONCE):
         lists = (
-            _words(texts.slice(start, _AT_ONCE), form).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()
+            _parts(texts.slice(start, _AT_ONCE), form).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()
         )
         counts = lists.list.len().fill_null(0).to_numpy()
         codes = lists.explode().drop_nulls().to_physical().to_numpy()
-        sizes = np.repeat(1.0 / np.sqrt(np.maximum(counts, 1)), counts).astype(np.float32)
+        row, told = np.repeat(np.arange(len(counts)), counts), beside[codes]
+        alone = np.bincount(row[~told], minlength=len(counts))
+        sizes = np.where(told, _SIZE, 1.0 / np.sqrt(np.maximum(alone, 1))[row]).astype(np.float32)
         ends = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
         blocks.append(sp.csr_array((sizes, codes.astype(np.int32), ends), shape=(len(counts), len(words))))
     return sp.csr_array(sp.vstack(blocks, format="csr")) if blocks else sp.csr_array((0, len(words)), dtype=np.float32)
@@ -134,10 +159,31 @@ def _usual_words(lists: pl.Series, fewest: float = _FEWEST_TEXTS, most: float = 
     return list(counts.sort(["texts", "word"], descending=[True, False])["word"])
 
 
-def _words(texts: pl.Series, form: str = "") -> pl.Series:
+def _parts(texts: pl.Series, form: str) -> pl.Series:
+    """Each text's different words and how it is written; of addresses their parts."""
+    return parts_of(texts, form) if form else _words(texts).list.concat(_manner(texts))
+
+
+def _manner(texts: pl.Series) -> pl.Series:
+    """How each text is written.
+
+    >>> import polars as pl
+    >>> loud = _manner(pl.Series(["Buy NOW: https://shop.example !!"]))[0].to_list()
+    >>> [said for said in loud if not said.startswith("fewer")]
+    ['at least 4 words', '5% of its words in capitals', '20% of its words in capitals', 'a link', 'an exclamation mark', 'several such marks at once']
+    """
+    text = pl.col("text")
+    count, loud = text.str.count_matches(_WORD), text.str.count_matches(_LOUD)
+    found = {f"at least {least} words": count >= least for least in _LONG}
+    found |= {f"fewer than {least} words": count < least for least in _LONG}
+    found |= {f"{share:.0%} of its words in capitals": (loud > 0) & (loud >= share * count) for share in _SHARES_LOUD}
+    found |= {said: text.str.contains(sign) for said, sign in _SIGNS.items()}
+    parts = [pl.when(there).then(pl.lit(said)) for said, there in found.items()]
+    return texts.to_frame("text").select(pl.concat_list(parts).list.drop_nulls()).to_series()
+
+
+def _words(texts: pl.Series) -> pl.Series:
     """Each text's different words, in small letters."""
-    if form:
-        return parts_of(texts, form)
     small = texts.str.to_lowercase()
     words = small.str.extract_all(_WORD)
     if small.str.contains(_PAIR).any():

@@ -21,6 +21,8 @@ from calirare.features.edges.node_numbers import NodeNumber, find_numbers
 _MOST_NUMBERS = 16
 _FEWEST = 10
 """Nodes of a category from which it is known what is usual there."""
+_FEWEST_CATEGORIES = 4
+"""With so many nodes; of two or three a tree looks at each."""
 _TELLS = 0.1
 """Share of the variance of a number that its category must take away."""
 _TAIL = 0.01
@@ -110,10 +112,9 @@ def _medians(values: np.ndarray, codes: np.ndarray, size: int) -> tuple[tuple[fl
 def _told(values: np.ndarray, codes: np.ndarray) -> float:
     """The share of the variance that categories of ten nodes or more take away, less what chance takes.
 
-    >>> _told(np.array([1.0, 3.0] * 10 + [5.0, 7.0] * 10), np.repeat([0.0, 1.0], 20)) > 0.75
-    True
-    >>> _told(np.tile([1.0, 3.0], 20), np.repeat([0.0, 1.0], 20))
-    0.0
+    >>> codes = np.repeat([0.0, 1.0, 2.0, 3.0], 20)
+    >>> _told(np.tile([1.0, 3.0], 40) + 4 * codes, codes) > 0.9, _told(np.tile([1.0, 3.0], 40), codes)
+    (True, 0.0)
     """
     there = ~np.isnan(codes)
     values, codes = values[there], codes[there].astype(np.int64)
@@ -121,7 +122,7 @@ def _told(values: np.ndarray, codes: np.ndarray) -> float:
     enough = counts[codes] >= _FEWEST
     values, codes = values[enough], codes[enough]
     count, groups = codes.size, int((counts >= _FEWEST).sum())
-    if groups < 2 or count <= groups or values.std() == 0:
+    if groups < _FEWEST_CATEGORIES or count <= groups or values.std() == 0:
         return 0.0
     means = np.bincount(codes, weights=values) / np.maximum(np.bincount(codes), 1)
     within = float(((values - means[codes]) ** 2).sum() / (count - groups))

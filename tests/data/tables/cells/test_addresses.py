@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import calirare as cr
-from calirare.data.tables.cells.addresses import HOST, MAIL, form_of, parts_of
+from calirare.data.tables.cells.addresses import CODE, HOST, MAIL, are_codes, form_of, parts_of
 from calirare.errors import InputError
 
 LABELS = {"label": "bad", "rare": "yes"}
@@ -54,6 +54,52 @@ def test_no_part_of_a_mail_tells_whose_it_is(name, number):
     (parts,) = parts_of(pl.Series([f"{name}{number}@mail.example.org"]), MAIL).to_list()
     many = ["4 digits"] if number > 999 else []
     assert parts == ["@mail.example.org", ".org", "a digit", *many]
+
+
+def codes(seed=0, size=2_000):
+    """By what they are: texts that begin as their batch, region, bank or town does; and those whose beginnings say nothing."""
+    rng = np.random.default_rng(seed)
+    number, batch = rng.permutation(size), rng.choice(60, size)
+    hexadecimal = rng.choice(256, 60, replace=False)
+    town = rng.choice(90, size, p=(p := rng.lognormal(0, 0.8, 90)) / p.sum())
+    told = {
+        "batches": [f"SN-{hexadecimal[b]:02X}-{k:06d}" for b, k in zip(batch, number, strict=True)],
+        "towns": [f"{t + 10}{k % 814:03d}" for t, k in zip(town, number, strict=True)],
+        "phones": [f"+49{a}{rng.integers(10**6, 10**7)}" for a in rng.choice([151, 160, 170, 30, 40, 89], size)],
+    }
+    silent = {
+        "running": [f"C-{k:05d}" for k in number],
+        "running, of all lengths": [f"C-{k}" for k in number],
+        "random": [rng.bytes(8).hex() for _ in number],
+        "a range": [f"K{k:06d}" for k in rng.integers(120_000, 873_000, size)],
+        "plates": [f"{''.join(rng.choice(list('ABCDEFGHJKLMNP'), 3))}-{k}" for k in rng.integers(100, 999, size)],
+    }
+    return told, silent
+
+
+def test_codes_are_told_from_random_and_running_numbers():
+    for seed in range(5):
+        told, silent = codes(seed)
+        assert all(are_codes(pl.Series(texts)) for texts in told.values())
+        assert [name for name, texts in silent.items() if are_codes(pl.Series(texts))] == []
+
+
+def test_parts_of_a_code_are_its_beginnings():
+    told, _ = codes()
+    for texts in told.values():
+        for text, parts in zip(texts[:50], parts_of(pl.Series(texts[:50]), CODE).to_list(), strict=True):
+            begun = [text.lower()[:k] for k in range(1, 9) if text[k - 1 : k].isalnum()]
+            assert parts == [f"{one}*" for one in begun if len(one) < len(text)]
+
+
+def test_columns_of_codes():
+    nodes, edges, _ = tables()
+    rng = np.random.default_rng(0)
+    batch = rng.choice(["4F", "07", "C2", "99", "1B"], nodes.height, p=[0.4, 0.3, 0.2, 0.06, 0.04])
+    serial = [f"SN-{b}-{k:06d}" for b, k in zip(batch, rng.choice(10**6, nodes.height, replace=False), strict=True)]
+    graph = cr.read_tables(nodes.with_columns(serial=pl.Series(serial)), edges, **LABELS)
+    has = graph.x[:, graph.feature_names.index("serial has sn-4f*")] > 0
+    np.testing.assert_array_equal(np.asarray(has).ravel(), batch == "4F")
 
 
 def test_columns_of_addresses():

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from shlex import quote
 from typing import Any
 
-from calirare.data.tables.cells.addresses import NAME, are_made_up, form_of
+from calirare.data.tables.cells.addresses import CODE, NAME, are_codes, are_made_up, form_of
 from calirare.data.tables.cells.columns import is_number_like
 from calirare.data.tables.cells.date_text import bare_date, like_dates
 from calirare.data.tables.cells.epochs import unit_of_time
@@ -165,13 +165,23 @@ def _kind_of_text(column: pl.Series, most_categories: int) -> Kind:
             return Kind("ignore", pair, mendable=True)
         if not is_of_people(column.name) and has_common_words(words):
             return Kind("text")
+        if are_codes(words):
+            return Kind("text", style={"form": CODE})
         reason = f"{distinct} different words: an identifier or names"
         people = is_of_people(column.name) and not _CHOSEN.search(column.name)
         if people or not are_made_up(words) or not learn_words(words, NAME):
             return Kind("ignore", reason)
         return Kind("text", style={"form": NAME})
+    if distinct > most_categories and _mostly_others(words, most_categories) and are_codes(words):
+        return Kind("text", style={"form": CODE})
     longest = int(words.str.len_chars().to_numpy().max())
     return Kind("category" if longest <= MAX_CATEGORY_LENGTH else "text")
+
+
+def _mostly_others(words: pl.Series, most_categories: int) -> bool:
+    """Whether most words are none of the most frequent ones, for which there would be a category each."""
+    times = words.value_counts(name="times")["times"].sort(descending=True)
+    return bool(2 * times.head(most_categories).sum() < words.len())
 
 
 def _kind_of_numbers(column: pl.Series, whole: pl.Series | None, style: dict[str, Any], most_categories: int) -> Kind:

@@ -16,7 +16,7 @@ A schema is a dict that JSON can hold:
                               "text" (how it is written, where it is text), "days" (of a date: counted since 1970)
                 categorical:  "categories" (one column each), "rare" (names too rare for one), "indicator"
                 text:         "words" (one column each, behind those of all other attributes), "indicator", "form" (of
-                              addresses, whose parts are the words)
+                              addresses and codes, whose parts are the words)
                 ignore:       "reason"
     seen      what the columns looked like (`calirare.data.tables.schema.profile`), to notice shifts at scoring
     sparse    whether the features are kept as CSR

@@ -122,6 +122,50 @@ def as_much_out_as_in(world: World) -> Tables:
     return nodes, edges, out / np.maximum(left + out, 1.0)
 
 
+def opened_at_night(world: World) -> Tables:
+    odd = world.rng.random(NODES) < np.where(world.rare, 0.7, 0.03)
+    hour = np.where(odd, world.rng.uniform(1, 5, NODES), np.clip(world.rng.normal(14, 4, NODES), 0, 23.9))
+    second = 1_600_000_000 // DAY * DAY + DAY * world.rng.integers(0, 1_000, NODES) + (3600 * hour).astype(np.int64)
+    nodes, edges, _ = world.tables()
+    return nodes | {"opened": np.datetime_as_string(second.astype("datetime64[s]"))}, edges, odd.astype(float)
+
+
+def stated_round(world: World) -> Tables:
+    odd = world.rng.random(NODES) < np.where(world.rare, 0.7, 0.03)
+    income = np.exp(world.rng.normal(10.4, 0.5, NODES)).round()
+    nodes, edges, _ = world.tables()
+    return nodes | {"income": np.where(odd, (income / 5_000).round() * 5_000, income)}, edges, odd.astype(float)
+
+
+def beyond_peers(world: World) -> Tables:
+    trade, usual = world.rng.integers(0, 30, NODES), world.rng.normal(8, 1.2, 30)
+    beyond = world.rng.normal(0, 0.4, NODES) + np.where(world.rare, 1.0, 0.0)
+    nodes, edges, _ = world.tables()
+    names = np.array([f"trade {k}" for k in range(30)])
+    return nodes | {"trade": names[trade], "billed": np.exp(usual[trade] + beyond).round(2)}, edges, beyond
+
+
+def loud_texts(world: World) -> Tables:
+    words = "best service home garden repair clean paint roof quick friendly family local price today work wood".split()
+    texts, loud = [], world.rng.beta(np.where(world.rare, 3, 1), np.where(world.rare, 6, 14))
+    for share in loud:
+        some = world.rng.choice(words, world.rng.integers(6, 16))
+        texts.append(" ".join(one.upper() if up else one for one, up in zip(some, world.rng.random(len(some)) < share, strict=True)))  # fmt: skip
+    nodes, edges, _ = world.tables()
+    return nodes | {"about": np.array(texts)}, edges, loud
+
+
+def bad_batches(world: World) -> Tables:
+    batch, odd = world.rng.integers(0, 60, NODES), world.rng.random(NODES) < np.where(world.rare, 0.7, 0.03)
+    batch = np.where(odd, world.rng.integers(0, 4, NODES), batch)
+    code = world.rng.choice(256, 60, replace=False)[batch]
+    serial = [
+        f"SN-{one:02X}-{k:06d}" for one, k in zip(code, world.rng.choice(10**6, NODES, replace=False), strict=True)
+    ]
+    nodes, edges, _ = world.tables()
+    return nodes | {"serial": np.array(serial)}, edges, (batch < 4).astype(float)
+
+
 WORLDS: dict[str, Callable[[World], Tables]] = {
     "round sums": round_sums,
     "just below a limit": below_a_limit,
@@ -132,13 +176,20 @@ WORLDS: dict[str, Callable[[World], Tables]] = {
     "eight of 120 merchants": a_few_merchants,
     "names made by machine": made_up_names,
     "as much out as in": as_much_out_as_in,
+    "opened at night": opened_at_night,
+    "a stated sum is round": stated_round,
+    "bills beyond its trade": beyond_peers,
+    "loud texts": loud_texts,
+    "four of 60 batches": bad_batches,
 }
 
 
 def usual_columns(nodes: dict[str, np.ndarray], edges: dict[str, np.ndarray]) -> np.ndarray:
     """What is usually made of such tables, gaps as 0."""
-    own = pl.DataFrame({name: column for name, column in nodes.items() if name != "username"})
-    own = own.to_dummies(pl.selectors.string()) if "country" in nodes else own
+    own = pl.DataFrame(
+        {name: column for name, column in nodes.items() if len(set(column)) < 50 or column.dtype.kind in "if"}
+    )
+    own = own.to_dummies(pl.selectors.string()) if pl.String in own.dtypes else own
     table = pl.DataFrame(edges).with_columns(quarter=(pl.col("second") % DAY // (DAY // 4)).cast(pl.String))
     found = [own.to_numpy()]
     for side, other in (("payer", "payee"), ("payee", "payer")):

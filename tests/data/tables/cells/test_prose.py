@@ -67,7 +67,8 @@ def test_how_a_text_is_written_is_told_beside_its_words():
     mine = learn_words(pl.Series(some))
     beside = {word for word in mine if " " in word}
     assert beside == {
-        "at least 8 words", "fewer than 4 words", "5% of its words in capitals", "20% of its words in capitals",
+        "at least 8 words", "fewer than 4 words", "5% of its words in capitals", "10% of its words in capitals",
+        "20% of its words in capitals", "35% of its words in capitals",
         "a link", "an exclamation mark", "several such marks at once", "a question mark",
         "a number", "a number of 5 digits or more", "a sign of money", "a line of its own",
     }  # fmt: skip

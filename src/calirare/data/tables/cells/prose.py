@@ -36,7 +36,7 @@ _WORD = rf"[\p{{L}}--[{_UNPARTED}]][[\p{{L}}\p{{M}}\p{{N}}]--[{_UNPARTED}]]+"
 _LOUD = r"\p{Lu}{3,}"
 _SIZE = 0.3
 """Of what is told beside the words: that of a word among ten others."""
-_SHARES_LOUD = (0.05, 0.2, 0.5)
+_SHARES_LOUD = (0.05, 0.1, 0.2, 0.35, 0.5)
 _LONG = (4, 8, 16, 32, 64, 128)
 _SIGNS = {
     "a link": r"(?i)https?://|\bwww\.",
@@ -170,7 +170,7 @@ def _manner(texts: pl.Series) -> pl.Series:
     >>> import polars as pl
     >>> loud = _manner(pl.Series(["Buy NOW: https://shop.example !!"]))[0].to_list()
     >>> [said for said in loud if not said.startswith("fewer")]
-    ['at least 4 words', '5% of its words in capitals', '20% of its words in capitals', 'a link', 'an exclamation mark', 'several such marks at once']
+    ['at least 4 words', '5% of its words in capitals', '10% of its words in capitals', ..., 'a link', 'an exclamation mark', 'several such marks at once']
     """
     text = pl.col("text")
     count, loud = text.str.count_matches(_WORD), text.str.count_matches(_LOUD)

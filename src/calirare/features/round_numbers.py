@@ -29,6 +29,8 @@ _ALL_MULTIPLES = 0.99
 _LONG = 1_000
 """Times its unit: so long a number has room for zeros."""
 _MOSTLY = 0.5
+_SOME_NODES = 20_000
+"""Of which it is seen what tells something."""
 
 
 @dataclass(frozen=True)
@@ -59,20 +61,20 @@ class RoundNumber:
 
 def find_round(graph: RareGraph) -> tuple[RoundNumber, ...]:
     """Those among the first few numbers of the attributes."""
-    found = []
+    found, x = [], graph.x[:: -(-graph.num_nodes // _SOME_NODES)]
     for number in islice(find_numbers(graph, lambda column: not is_moment(column)), _MOST_NUMBERS):
-        values, blur = number.values(graph.x), _blur(number, graph.x)
+        values, blur = number.values(x), _blur(number, x)
         known = ~np.isnan(values) & (values != 0)
-        units = (
-            unit for unit in _UNITS if known.any() and _multiples(values, unit, blur)[known].mean() >= _ALL_MULTIPLES
-        )
-        unit = next(units, None)
-        if unit is None:
+        if not known.any():
             continue
-        long = known & (np.abs(values) >= _LONG * unit)
-        told = RoundNumber(number, unit)
-        twice, count = int((told.zeros(graph.x)[long] >= 2).sum()), int(long.sum())
-        if count >= _MOSTLY * known.sum() and 0.01 * count + 5 * np.sqrt(0.01 * count) + 3 < twice < count:
+        units = (unit for unit in _UNITS if _multiples(values, unit, blur)[known].mean() >= _ALL_MULTIPLES)
+        told = RoundNumber(number, next(units, 0.0))
+        long = known & (np.abs(values) >= _LONG * told.unit)
+        count = int(long.sum()) if told.unit else 0
+        if count < _MOSTLY * known.sum():
+            continue
+        twice = int((told.zeros(x)[long] >= 2).sum())
+        if 0.01 * count + 5 * np.sqrt(0.01 * count) + 3 < twice < count:
             found.append(told)
     return tuple(found)
 

@@ -29,6 +29,8 @@ _ALL_MULTIPLES = 0.99
 _LONG = 1_000
 """Times its unit: so long a number has room for zeros."""
 _MOSTLY = 0.5
+_FEWEST_DIFFERENT = 100
+"""Numbers: of a few a tree looks at each."""
 _SOME_NODES = 20_000
 """Of which it is seen what tells something."""
 
@@ -65,7 +67,7 @@ def find_round(graph: RareGraph) -> tuple[RoundNumber, ...]:
     for number in islice(find_numbers(graph, lambda column: not is_moment(column)), _MOST_NUMBERS):
         values, blur = number.values(x), _blur(number, x)
         known = ~np.isnan(values) & (values != 0)
-        if not known.any():
+        if np.unique(values[known]).size < _FEWEST_DIFFERENT:
             continue
         units = (unit for unit in _UNITS if _multiples(values, unit, blur)[known].mean() >= _ALL_MULTIPLES)
         told = RoundNumber(number, next(units, 0.0))

@@ -8,6 +8,7 @@ from typing import get_args
 
 from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
+from calirare.features.clocks import HOUR, WEEKDAY
 from calirare.features.edge_columns import OUTGOING_SHARE
 from calirare.features.edges.again import AGAIN
 from calirare.features.edges.alike import LATER
@@ -20,6 +21,7 @@ from calirare.features.edges.rhythm import CHANGE, WAIT
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
+from calirare.features.round_numbers import ZEROS
 from calirare.features.structure import CLUSTERING
 
 _WAY = f"({'|'.join(DIRECTIONS)})"
@@ -64,7 +66,16 @@ def _statistic(column: str, statistic: str, way: str) -> str:
 
 def _share(what: str, way: str) -> str:
     column, has, word = what.rpartition(HAS)
-    return f"share of {way} with {f'{word!r} in {column}' if has else what}"
+    return f"share of {way} with {f'{quoted(word)} in {column}' if has else what}"
+
+
+def quoted(word: str) -> str:
+    """A word as it stands in texts; what has blanks says how a text is made.
+
+    >>> quoted("refund"), quoted("a link")
+    ("'refund'", 'a link')
+    """
+    return word if " " in word else repr(word)
 
 
 def _time_apart(time: str, unit: str | None, way: str) -> str:
@@ -80,6 +91,7 @@ def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -
     return f"share of {way} {time} at most {say_duration(float(days))} {when} {end} {date}"
 
 
+_OF_OWN = {HOUR: "hour of {}", WEEKDAY: "day of the week of {}", ZEROS: "zeros at the end of {}"}
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
@@ -108,6 +120,7 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         re.compile(f"^(.*) at most {_NUMBER} days (before|after) ({'|'.join(get_args(End))}) (.*), share of {_WAY}$"),
         _near_date,
     ),
+    *((re.compile(f"^(.*){what}$"), said.format) for what, said in _OF_OWN.items()),
     (re.compile("^(.*) after (.*), in days$"), f"time from {{1}} to {{0}}{IN_DAYS}".format),
     (
         re.compile(f"^{NEIGHBOURS_WITH}(.*), {_WAY}$"),
@@ -177,6 +190,8 @@ def say_column(name: str) -> str:
     ('number of different values of cell', 'number of different values of outgoing cell')
     >>> say_column("amount, sum of outgoing (wire), mean over neighbours"), say_column("distinct neighbours, incoming")
     ('sum of outgoing amount (wire, mean over neighbours)', 'number of distinct incoming neighbours')
+    >>> say_column("opened, hour of the day"), say_column("income, zeros at its end, mean over neighbours")
+    ('hour of opened', 'zeros at the end of income (mean over neighbours)')
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
     ('wait from incoming to next outgoing time in days', 'unevenness of gaps of outgoing time')
     """

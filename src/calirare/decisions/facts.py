@@ -22,6 +22,7 @@ from calirare.decisions.column_names import (
     SHARE_OVER,
     attribute_of,
     in_full,
+    quoted,
     say_column,
 )
 from calirare.decisions.numbers import say_code, say_day, say_duration, say_number, say_share
@@ -261,7 +262,7 @@ def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] 
     column, _, category = words.partition(" = ")
     if HAS in words and not category:
         column, word = words.rsplit(HAS, 1)
-        return f"{column} {'has' if has_it else 'lacks'} {word!r}, as at {say_share(share if has_it else 1 - share)} of nodes"
+        return f"{column} {'has' if has_it else 'lacks'} {quoted(word)}, as at {say_share(share if has_it else 1 - share)} of nodes"
     if has_it:
         said = f"{column} is {category}" if category else words
         return f"{said}, as at {say_share(share)} of nodes"

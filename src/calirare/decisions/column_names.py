@@ -13,6 +13,7 @@ from calirare.features.edge_columns import OUTGOING_SHARE
 from calirare.features.edges.again import AGAIN
 from calirare.features.edges.alike import LATER
 from calirare.features.edges.by_category import NEIGHBOURS_WITH
+from calirare.features.edges.customs import CUSTOM, OF_END
 from calirare.features.edges.directions import DIRECTIONS
 from calirare.features.edges.meeting import APART, MEETING
 from calirare.features.edges.node_numbers import End
@@ -53,6 +54,11 @@ def _against_category(column: str, category: str, statistic: str, way: str) -> s
     if statistic == "size":
         return f"distance of {told.format('from')}"
     return told.format("against") if statistic == "mean" else f"{statistic} {told.format('against')}"
+
+
+def _custom(end: str | None, column: str, own: str, statistic: str, way: str) -> str:
+    told = f"{column} at the other end of {_edges(way)}" if end else _of(way, column)
+    return f"how usual {'the least usual ' if statistic == 'least' else ''}{told} is for own {own}"
 
 
 def _within_edge(time: str, days: str, other: str, way: str) -> str:
@@ -96,6 +102,7 @@ _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (re.compile(f"^(.*){AGAINST_USUAL}(mean|size) of {_WAY}$"), _against_usual),
+    (re.compile(f"^({OF_END})?(.*){CUSTOM}(.*), (mean|least) of {_WAY}$"), _custom),
     (re.compile(f"^(.*){SAME_CATEGORY}(.*), (mean|size|least|greatest) of {_WAY}$"), _against_category),
     (
         re.compile(f"^(.*) after (.*){SAME_EDGE}{IN_DAYS}, (mean|least|greatest) of {_WAY}$"),
@@ -168,6 +175,10 @@ def say_column(name: str) -> str:
     'outgoing price against what is usual at the other end'
     >>> say_column("price / kg against what is usual with the same ware, least of outgoing")
     'least outgoing price / kg against what is usual with the same ware'
+    >>> say_column("drug as usual for own specialty, mean of outgoing")
+    'how usual outgoing drug is for own specialty'
+    >>> say_column("the other end's trade as usual for own trade, least of outgoing")
+    'how usual the least usual trade at the other end of outgoing edges is for own trade'
     >>> say_column("installed after clicked of the same edge in days, least of outgoing")
     'least time from clicked to outgoing installed in days'
     >>> say_column("installed within 0.00014 days of clicked of the same edge, share of outgoing")

@@ -12,6 +12,7 @@ from calirare.features.edge_columns import OUTGOING_SHARE, RELATIVE_SPREAD, as_s
 from calirare.features.edges.again import AGAIN, again_columns
 from calirare.features.edges.alike import ALIKE, LATER, alike_columns
 from calirare.features.edges.by_category import NEIGHBOURS_WITH, category_columns
+from calirare.features.edges.customs import CUSTOM, custom_columns
 from calirare.features.edges.dates import BESIDE, dated_columns
 from calirare.features.edges.likes import LIKE, like_columns
 from calirare.features.edges.meeting import MEETING, meeting_columns
@@ -44,6 +45,7 @@ _ALONE = (
     LIKE,
     UNLIKE,
     OUTGOING_SHARE,
+    CUSTOM,
 )
 
 
@@ -90,6 +92,7 @@ def alone_columns(
         like_columns(table, plan, num_nodes),
         alike_columns(table, plan, num_nodes, others.beside),
         within_columns(table, plan, num_nodes),
+        custom_columns(table, plan, num_nodes, others.beside),
     ):
         for name, column in found:
             yield name, as_stored(column)

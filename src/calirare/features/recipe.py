@@ -90,7 +90,7 @@ class ColumnRecipe:
         own = OwnPlan.learn(graph, seed)
         said = {"days": own.days(graph.x), "sizes": own.above_zero(graph.x), "codes": own.codes(graph.x)}
         edges = plan_edges(edge_table(graph), compare=graph.edges is not None, **said)
-        own = own.with_told(*((set(), set()) if edges is None else (edges.sizes, set(edges.alike))))
+        own = own.with_told(*((set(), set()) if edges is None else (edges.sizes, edges.node_categories)))
         kept = Kept(graph.num_nodes)
         words = own.words_in(graph.x)
         if words is not None and own.spelled:

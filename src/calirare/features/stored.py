@@ -15,7 +15,7 @@ from calirare.features.columns import ColumnGroup
 from calirare.features.edges.amount_parts import is_amount_part
 from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
-from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.plan import Custom, EdgePlan, PlannedColumn
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate
 from calirare.features.relations import RELATIONS
@@ -102,7 +102,10 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
     told = {one.date for column in plan.columns for one in column.dated}
     _need(told <= dates, "times must be told beside dates of nodes")
     _need(set(plan.apart) <= dates, "ends must be apart in dates of nodes")
-    _need(set(plan.alike) <= {one.name for one in own.categories}, "ends must be alike in categories of nodes")
+    sizes = {one.name: one.size for one in own.categories}
+    _need(set(plan.alike) <= set(sizes), "ends must be alike in categories of nodes")
+    for custom in plan.customs:
+        _check_custom(custom, sizes)
     _need(plan.sizes <= {size.name for size in own.sizes}, "numbers must be divided by sizes of nodes")
     return plan
 
@@ -118,6 +121,16 @@ def _check_column(column: PlannedColumn) -> None:
     for what in ("compared", "changing", "again"):
         _different(getattr(column, what), what)
     _different([which for which, _ in column.near], "near")
+
+
+def _check_custom(custom: Custom, sizes: dict[str, int]) -> None:
+    known = custom.own in sizes and (custom.of in sizes or not custom.at_end)
+    _need(known, "what is usual must be told of categories of nodes")
+    _different(custom.categories, "categories")
+    width, rows = len(custom.usual[0]) if custom.usual else 0, len(custom.usual)
+    right = 0 < rows <= sizes[custom.own] and 0 < width and all(len(row) == width for row in custom.usual)
+    right = right and (width <= sizes[custom.of] if custom.at_end else width == len(custom.categories))
+    _need(right, "what is usual must be told for each two categories")
 
 
 def _read(kind: type[Told], state: Any, name: str) -> Told:

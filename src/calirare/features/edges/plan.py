@@ -159,6 +159,27 @@ class WithinPlan:
 
 
 @dataclass(frozen=True)
+class Custom:
+    """How usual categories of edges, or of their other ends, are for a category of the node (see `customs`).
+
+    Args:
+        own: Name of the node's categories.
+        of: Name of those that are told of.
+        at_end: They are the other end's; else the edge's.
+        which: Edges in which direction.
+        categories: Of the edge, those that are told of, in order; the other end's are all told of.
+        usual: Of each own category, how usual each of the others is.
+    """
+
+    own: str
+    of: str
+    at_end: bool
+    which: Direction
+    categories: tuple[str, ...]
+    usual: tuple[tuple[float, ...], ...]
+
+
+@dataclass(frozen=True)
 class EdgePlan:
     """What is summed up from an edge table.
 
@@ -171,6 +192,7 @@ class EdgePlan:
         alike: Categories of the nodes of which it is told whether both ends have the same (see `alike`).
         pairs: Whether it is told what share of a node's pairs of edges lead to the same neighbour.
         apart: Dates of the nodes of which it is told how much later a node's is than those at the other ends (see `alike`).
+        customs: Of what it is told how usual it is for a category of the node (see `customs`).
     """
 
     directed: bool
@@ -181,6 +203,7 @@ class EdgePlan:
     alike: tuple[str, ...] = ()
     pairs: bool = False
     apart: tuple[str, ...] = ()
+    customs: tuple[Custom, ...] = ()
 
     @property
     def clock(self) -> str | None:
@@ -196,6 +219,11 @@ class EdgePlan:
     def sizes(self) -> set[str]:
         """Names of the numbers of nodes that numbers of edges are divided by."""
         return {multiple.number for column in self.columns for multiple in column.multiples}
+
+    @property
+    def node_categories(self) -> set[str]:
+        """Names of the categories of nodes that are asked for."""
+        return {*self.alike, *(one.own for one in self.customs), *(one.of for one in self.customs if one.at_end)}
 
     @property
     def num_met(self) -> int:

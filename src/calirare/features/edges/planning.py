@@ -13,6 +13,7 @@ from calirare.data.graph import RareGraph
 from calirare.features.edges.again import plan_again
 from calirare.features.edges.alike import plan_alike, plan_apart
 from calirare.features.edges.amount_parts import vary_by_amount, vary_by_sign
+from calirare.features.edges.customs import plan_customs
 from calirare.features.edges.dates import plan_dates
 from calirare.features.edges.day_parts import vary_by_day
 from calirare.features.edges.likes import plan_likes
@@ -62,7 +63,9 @@ def plan_edges(
     ends, alike = np.stack([table.source, table.target]), plan_alike(table, codes or {}) if compare else ()
     again_there = compare and any(come_again(ends[1 - k].astype(np.float64), ends[k : k + 1]) for k in (0, 1))
     plan = EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table), alike, again_there)
-    return replace(plan, apart=plan_apart(table, days or {})) if compare else plan
+    if not compare:
+        return plan
+    return replace(plan, apart=plan_apart(table, days or {}), customs=plan_customs(table, codes or {}))
 
 
 def _width(column: PlannedColumn) -> int:

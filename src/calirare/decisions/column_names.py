@@ -21,6 +21,7 @@ from calirare.features.edges.pairs import EQUAL, UNLIKE
 from calirare.features.edges.rhythm import CHANGE, WAIT
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
+from calirare.features.edges.varied import NEW, VARIED
 from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
 from calirare.features.round_numbers import ZEROS
 from calirare.features.structure import CLUSTERING
@@ -118,6 +119,14 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
         re.compile(f"^(.*), (unevenness(?: of gaps)?){AGAIN}least of {_WAY}$"),
         lambda column, what, way: f"least {what} of {_of(way, column)} with the same neighbour",
     ),
+    (
+        re.compile(f"^(.*), different ones{VARIED}{_WAY}$"),
+        lambda column, way: f"greatest number of different values of {_of(way, column)} with the same neighbour",
+    ),
+    (
+        re.compile(f"^(.*){NEW}, share of {_WAY}$"),
+        lambda column, way: f"share of further {_edges(way)} with the same neighbour that have a new {column}",
+    ),
     (re.compile(f"^(.*){TREND}{_WAY}$"), lambda column, way: f"relative change of {_of(way, column)} over time"),
     (
         re.compile(f"^(.*) in days after ({'|'.join(get_args(End))}) (.*), mean of {_WAY}$"),
@@ -185,6 +194,10 @@ def say_column(name: str) -> str:
     'share of outgoing with installed within 12.1 seconds of clicked'
     >>> say_column("paid, unevenness of gaps with the same neighbour, least of outgoing")
     'least unevenness of gaps of outgoing paid with the same neighbour'
+    >>> say_column("port, different ones with the same neighbour, greatest number of outgoing")
+    'greatest number of different values of outgoing port with the same neighbour'
+    >>> say_column("port new with the same neighbour, share of edges")
+    'share of further edges with the same neighbour that have a new port'
     >>> say_column("time in days apart from others at the other end, outgoing")
     'time from outgoing time to the nearest of others at the other end in days'
     >>> say_column("posted within 0.000169 days of others at the other end, share of outgoing")

@@ -22,6 +22,7 @@ from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
 from calirare.features.edges.trend import TREND, trend_columns
 from calirare.features.edges.usual import AGAINST_USUAL, compared_columns
+from calirare.features.edges.varied import NEW, VARIED, varied_columns
 from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE, within_columns
 
 _ALONE = (
@@ -46,6 +47,8 @@ _ALONE = (
     UNLIKE,
     OUTGOING_SHARE,
     CUSTOM,
+    VARIED,
+    NEW,
 )
 
 
@@ -93,6 +96,7 @@ def alone_columns(
         alike_columns(table, plan, num_nodes, others.beside),
         within_columns(table, plan, num_nodes),
         custom_columns(table, plan, num_nodes, others.beside),
+        varied_columns(table, plan, num_nodes),
     ):
         for name, column in found:
             yield name, as_stored(column)

@@ -118,7 +118,7 @@ def _check_column(column: PlannedColumn) -> None:
     _need(parts, "the parts of a number must be known ones")
     _need(column.span >= 0, "the span of times must not be negative")
     _need(column.size > 0, "size must be above 0")
-    for what in ("compared", "changing", "again"):
+    for what in ("compared", "changing", "again", "varied"):
         _different(getattr(column, what), what)
     _different([which for which, _ in column.near], "near")
 

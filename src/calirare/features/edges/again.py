@@ -144,7 +144,7 @@ def plan_again(table: EdgeTable) -> dict[str, tuple[Direction, ...]]:
     if not columns or met.count.size < _FEWEST_NODES:
         return {}
     rng = np.random.default_rng(0)
-    dealt = [_deal(one, met_there, rng) for one, met_there in zip(ends, (met.node, met.neighbour), strict=True)]
+    dealt = [deal(one, met_there, rng) for one, met_there in zip(ends, (met.node, met.neighbour), strict=True)]
     for which in ways:
         for name in _even(columns, met, ends, dealt):
             found.setdefault(name, []).append(which)
@@ -152,7 +152,7 @@ def plan_again(table: EdgeTable) -> dict[str, tuple[Direction, ...]]:
     return {name: tuple(found[name]) for name in found}
 
 
-def _deal(ends: np.ndarray, chosen: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
+def deal(ends: np.ndarray, chosen: np.ndarray, rng: np.random.Generator) -> list[np.ndarray]:
     """`(E,)` the edge whose value each edge gets: any one of the same end, if that is chosen; several times."""
     is_chosen = np.zeros(int(ends.max()) + 1, dtype=bool)
     is_chosen[chosen] = True

@@ -87,6 +87,7 @@ class PlannedColumn:
         pairs: Of a category: the share of a node's pairs of edges that differ in it is told; of a number, of those that do not.
         balanced: Of a number: the outgoing share of its sum is told.
         likes: Of many categories: the directions in which nodes differ (see `likes`).
+        varied: Of a category or a number: directions in which it is told how many there are with the same neighbour (see `varied`).
     """
 
     name: str
@@ -109,6 +110,7 @@ class PlannedColumn:
     pairs: bool = False
     balanced: bool = False
     likes: tuple[Leaning, ...] = ()
+    varied: tuple[Direction, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from calirare.features.edges.pairs import come_again
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
+from calirare.features.edges.varied import plan_varied
 from calirare.features.edges.within import plan_within
 
 FEWEST_OF_A_SIGN = 0.05
@@ -57,8 +58,10 @@ def plan_edges(
         types = tuple(most_frequent(table.type, table.type_names, MOST_TYPES))
     types = types if len(types) > 1 else ()
     columns = tuple(_plan_column(column, table, compare, days or {}, sizes or {}) for column in table.columns)
-    again = plan_again(table) if compare else {}
-    columns = tuple(replace(column, again=again.get(column.name, ())) for column in columns)
+    again, varied = (plan_again(table), plan_varied(table)) if compare else ({}, {})
+    columns = tuple(
+        replace(column, again=again.get(column.name, ()), varied=varied.get(column.name, ())) for column in columns
+    )
     by_type = len(types) * (3 if table.directed else 1) * (3 + sum(_width(column) for column in columns))
     ends, alike = np.stack([table.source, table.target]), plan_alike(table, codes or {}) if compare else ()
     again_there = compare and any(come_again(ends[1 - k].astype(np.float64), ends[k : k + 1]) for k in (0, 1))

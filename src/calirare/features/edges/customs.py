@@ -5,9 +5,10 @@ rare. Of a category a of the nodes and b of the edges, or of the other ends, it 
 
     log (P(b | a) / P(b)),    P(b | a) = (Σ s_b − max s_b + c P(b)) / (N_a − 1 + c),
 
-where s_b is the share of b among the edges of one of the N_a nodes of category a, the sum is over these nodes, and P(b) is the mean of s_b
-over all nodes. Nodes count alike, however many edges they have, and the node with the largest share is left out, so that nothing
-is usual because one node does it often. A node is told the mean over its edges, and the least.
+where s_b is the share of b among the edges of one of the N_a nodes of category a, those whose category is told of; the sum is over
+these nodes, and P(b) is the mean of s_b over all nodes. Nodes count alike, however many edges they have, and the node with the
+largest share is left out, so that nothing is usual because one node does it often. A node is told the mean over its edges, and
+the least.
 
 It is told where the two depend on each other: where their mutual information is surely larger than with the categories of nodes dealt
 to nodes at random, and by enough.
@@ -15,12 +16,12 @@ to nodes at random, and by enough.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.edge_table import EdgeTable
+from calirare.data.edge_table import EdgeColumn, EdgeTable, most_frequent
 from calirare.features.edges.directions import Direction, at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments
 from calirare.features.edges.plan import Custom, EdgePlan
@@ -38,8 +39,8 @@ _FEWEST_NODES = 10
 _FEWEST_IN_ALL = 50
 _SOME_EDGES = 1_000_000
 """By which it is learned, about: all of some nodes."""
-_SOME_NODES = 20_000
-"""By which it is seen whether something is usual."""
+_FEW_EDGES = 100_000
+"""By which it is seen whether something is usual, about."""
 _ADDED = 5.0
 """Nodes like all others that are added to each category."""
 _DEALS = 20
@@ -62,24 +63,39 @@ def plan_customs(table: EdgeTable, codes: Mapping[str, np.ndarray]) -> tuple[Cus
 
 
 def _customs(table: EdgeTable, codes: Mapping[str, np.ndarray], which: Direction) -> Iterator[tuple[float, Custom]]:
+    """With how much it tells."""
     own, other = ends_of_edges(table, which)
-    some = of_some_nodes(own, _SOME_EDGES)
-    own, other = own[some], other[some]
+    few, some = of_some_nodes(own, _FEW_EDGES), of_some_nodes(own, _SOME_EDGES)
+    for of, names, code, size in _others(table, codes, other):
+        nodes, shares = _shares(own[few], code[few], size)
+        told = {name: _depend(mine[nodes], shares) for name, mine in codes.items()}
+        told = {name: how for name, how in told.items() if how > _TELLS}
+        if told:
+            nodes, shares = _shares(own[some], code[some], size)
+        for name, how in told.items():
+            mine = codes[name][nodes]
+            known = ~np.isnan(mine)
+            usual = how_usual(mine[known].astype(np.int64), shares[known], int(np.nanmax(codes[name])) + 1)
+            rows = tuple(map(tuple, usual.round(6).tolist()))
+            yield how, Custom(name, of, names is None, which, names or (), rows)
+
+
+def _others(
+    table: EdgeTable, codes: Mapping[str, np.ndarray], other: np.ndarray
+) -> Iterator[tuple[str, tuple[str, ...] | None, np.ndarray, int]]:
+    """(name, categories of the edges or None, `(E,)` codes or -1, how many) of what may be usual for a node."""
     for column in table.columns:
         if column.kind == "category" and len(column.categories) > 1:
-            code = at_ends(column.values, some)[some]
-            often = np.bincount(code[code >= 0], minlength=len(column.categories))
-            kept = np.sort(np.argsort(-often, kind="stable")[:_MOST_CATEGORIES])
-            kept = kept[often[kept] > 0]
-            nodes, shares = _shares(own, code, len(column.categories))
-            names = tuple(column.categories[k] for k in kept)
-            for name, told, usual in _usual_for(codes, nodes, sp.csr_array(shares[:, kept])):
-                yield told, Custom(name, column.name, False, which, names, usual)
-    for of, at in codes.items():
-        code = np.nan_to_num(at[other], nan=-1.0).astype(np.int64)
-        nodes, shares = _shares(own, code, int(np.nanmax(at, initial=0)) + 1)
-        for name, told, usual in _usual_for(codes, nodes, shares):
-            yield told, Custom(name, of, True, which, (), usual)
+            names = tuple(most_frequent(column.values, column.categories, _MOST_CATEGORIES))
+            yield column.name, names, at_ends(_places(column, names), other), len(names)
+    for name, code in codes.items():
+        yield name, None, np.nan_to_num(code[other], nan=-1.0).astype(np.int64), int(np.nanmax(code, initial=0)) + 1
+
+
+def _places(column: EdgeColumn, names: Sequence[str]) -> np.ndarray:
+    """`(E,)` the place of each category among these, -1 of all others."""
+    place = {name: k for k, name in enumerate(names)}
+    return np.array([*(place.get(name, -1) for name in column.categories), -1])[column.values]
 
 
 def _shares(own: np.ndarray, code: np.ndarray, size: int) -> tuple[np.ndarray, sp.csr_array]:
@@ -90,34 +106,29 @@ def _shares(own: np.ndarray, code: np.ndarray, size: int) -> tuple[np.ndarray, s
     return nodes, sp.csr_array((weight[row], (row, code[known])), shape=(nodes.size, size))
 
 
-def _usual_for(
-    codes: Mapping[str, np.ndarray], nodes: np.ndarray, shares: sp.csr_array
-) -> Iterator[tuple[str, float, tuple[tuple[float, ...], ...]]]:
-    """(own categories, how much they tell of the shares, how usual each is for each) of those that tell something."""
-    for name, codes_of in codes.items():
-        code = codes_of[nodes]
-        known = ~np.isnan(code)
-        mine, here = code[known].astype(np.int64), shares[known]
-        some = slice(None, None, 1 + mine.size // _SOME_NODES)
-        told = _depend(mine[some], here[some])
-        if told > _TELLS:
-            usual = how_usual(mine, here, int(np.nanmax(codes_of)) + 1)
-            yield name, told, tuple(map(tuple, usual.round(6).tolist()))
+def _depend(own: np.ndarray, shares: sp.csr_array) -> float:
+    """Mutual information of own categories `(n,)` and others, beyond what chance makes of it; 0 where it is not sure and enough.
 
-
-def _depend(code: np.ndarray, shares: sp.csr_array) -> float:
-    """Mutual information of own categories `(n,)` and those of the edges, beyond what chance makes of it; 0 where that is not sure."""
-    frequent = np.bincount(code) >= _FEWEST_NODES if code.size else np.zeros(1, dtype=bool)
-    some = frequent[code]
-    shares = shares[some][:, np.asarray((shares[some] > 0).sum(axis=0)).ravel() >= _FEWEST_NODES]
-    _, code = np.unique(code[some], return_inverse=True)
+    Args:
+        own: `(n,)` of each node, NaN where it has none.
+        shares: `(n, B)` of the others among its edges.
+    """
+    known = np.flatnonzero(~np.isnan(own))
+    code = own[known].astype(np.int64)
+    frequent = np.bincount(code, minlength=1)[code] >= _FEWEST_NODES
+    _, code = np.unique(code[frequent], return_inverse=True)
+    shares = shares[known[frequent]]
+    shares = shares[:, np.bincount(shares.indices, minlength=shares.shape[1]) >= _FEWEST_NODES]
     if code.size < _FEWEST_IN_ALL or code.max() < 1 or shares.shape[1] < 2:
         return 0.0
     rng, size = np.random.default_rng(0), int(code.max()) + 1
-    found = _information(_added_up(code, shares, size))
-    by_chance = np.array([_information(_added_up(rng.permutation(code), shares, size)) for _ in range(_DEALS)])
-    beyond = found - float(by_chance.mean())
-    return beyond if found > by_chance.max() and beyond > _SURELY * by_chance.std() else 0.0
+    found, by_chance = _information(_added_up(code, shares, size)), list[float]()
+    for _ in range(_DEALS):
+        by_chance.append(_information(_added_up(rng.permutation(code), shares, size)))
+        if found - by_chance[-1] <= _TELLS:  # most are independent, and need no second look
+            return 0.0
+    beyond = found - float(np.mean(by_chance))
+    return beyond if beyond > _SURELY * float(np.std(by_chance)) else 0.0
 
 
 def _added_up(code: np.ndarray, shares: sp.csr_array, size: int) -> np.ndarray:
@@ -179,9 +190,7 @@ def custom_columns(
         if column is None:
             told = _among(beside[one.of][other], usual.shape[1])
         else:
-            place = {name: k for k, name in enumerate(one.categories)}
-            place_of = np.array([*(place.get(name, -1) for name in column.categories), -1])
-            told = at_ends(place_of[column.values], own)
+            told = at_ends(_places(column, one.categories), own)
         values = usual[_among(beside[one.own][own], usual.shape[0]), told]
         found = Moments.of(values, EdgeGroups(own, num_nodes))
         name = f"{OF_END if one.at_end else ''}{one.of}{CUSTOM}{one.own}"

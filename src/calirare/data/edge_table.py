@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -99,6 +100,8 @@ class EdgeTable:
         directed: Whether source and target differ in meaning.
         type: `(E,)` int codes into `type_names`, or None where all edges are of one type.
         type_names: Names of the edge types.
+        cells: `(E,)` by column: numbers that stand for whole cells, NaN where missing, of columns with very many values of
+            which it is asked whether others have the same (`calirare.data.cell_users`).
 
     >>> table = EdgeTable(np.array([0, 0]), np.array([1, 1]), (EdgeColumn("value", "number", np.array([5.0, -1.0])),))
     >>> len(table), [column.name for column in table.columns]
@@ -111,6 +114,7 @@ class EdgeTable:
     directed: bool = True
     type: np.ndarray | None = None
     type_names: tuple[str, ...] = field(default_factory=tuple)
+    cells: Mapping[str, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         put = object.__setattr__
@@ -126,6 +130,10 @@ class EdgeTable:
                 raise InputError(
                     f"edge column {column.name!r} must hold one value per edge, shape {size}; got {column.values.shape}."
                 )
+        put(self, "cells", {name: np.asarray(values, dtype=np.float64) for name, values in self.cells.items()})
+        for name, values in self.cells.items():
+            if values.shape != size:
+                raise InputError(f"cells of {name!r} must hold one value per edge, shape {size}; got {values.shape}.")
         names = [column.name for column in self.columns]
         if len(set(names)) < len(names):
             raise InputError(f"edge columns must have different names; got {names}.")
@@ -210,6 +218,7 @@ class EdgeTable:
             target=self.target[rows],
             columns=tuple(replace(column, values=column.values[rows]) for column in self.columns),
             type=None if self.type is None else self.type[rows],
+            cells={name: values[rows] for name, values in self.cells.items()},
         )
 
     def joined(self, other: EdgeTable) -> EdgeTable:
@@ -222,6 +231,8 @@ class EdgeTable:
         said = [(column.name, column.kind, column.categories) for column in self.columns]
         if said != [(column.name, column.kind, column.categories) for column in other.columns]:
             raise InputError(f"edges must have the columns {[name for name, _, _ in said]}, to be joined to these.")
+        if set(self.cells) != set(other.cells):
+            raise InputError(f"edges must have the cells of {list(self.cells)}, to be joined to these.")
         if (self.type is None) != (other.type is None):
             raise InputError("edges must say their type, or not, as those that they are joined to.")
         codes, names = None, self.type_names
@@ -234,7 +245,8 @@ class EdgeTable:
             for mine, theirs in zip(self.columns, other.columns, strict=True)
         )
         ends = (np.concatenate([self.source, other.source]), np.concatenate([self.target, other.target]))
-        return EdgeTable(*ends, columns, self.directed, codes, names)
+        cells = {name: np.concatenate([values, other.cells[name]]) for name, values in self.cells.items()}
+        return EdgeTable(*ends, columns, self.directed, codes, names, cells)
 
 
 def most_frequent(codes: np.ndarray, names: tuple[str, ...], most: int) -> dict[str, int]:

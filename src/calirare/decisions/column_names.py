@@ -19,6 +19,7 @@ from calirare.features.edges.meeting import APART, MEETING
 from calirare.features.edges.node_numbers import End
 from calirare.features.edges.pairs import EQUAL, UNLIKE
 from calirare.features.edges.rhythm import CHANGE, WAIT
+from calirare.features.edges.shared import FEW_WITH_SAME
 from calirare.features.edges.trend import TREND
 from calirare.features.edges.usual import AGAINST_USUAL
 from calirare.features.edges.varied import NEW, VARIED
@@ -158,6 +159,10 @@ _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
     (
         re.compile(f"^(.*){LATER}{_WAY}$"),
         lambda date, way: f"mean time by which own {date} is later than the other end's, {way}{IN_DAYS}",
+    ),
+    (
+        re.compile(f"^{FEW_WITH_SAME}(.*), mean of {_WAY}$"),
+        lambda column, way: f"mean {FEW_WITH_SAME}{_of(way, column)}",
     ),
     (re.compile(f"^(.*){OUTGOING_SHARE}$"), "outgoing share of all {}".format),
     (re.compile(f"^number of {_WAY}$"), lambda way: f"number of {_edges(way)}"),

@@ -138,7 +138,9 @@ def _without_columns(graph: RareGraph, names: list[str]) -> RareGraph:
     graph = not_joined_by(graph, names)
     edges = graph.edges
     if edges is not None:
-        edges = replace(edges, columns=tuple(column for column in edges.columns if column.name not in names))
+        kept_columns = tuple(column for column in edges.columns if column.name not in names)
+        cells = {name: values for name, values in edges.cells.items() if name not in names}
+        edges = replace(edges, columns=kept_columns, cells=cells)
     called = tuple((graph.feature_names or ())[k] for k in kept)
     left = {**schema, "columns": [column for column in columns if column["name"] not in names]}
     return replace(graph, x=graph.x[:, kept], feature_names=called, edges=edges, schema=left)

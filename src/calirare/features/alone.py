@@ -20,6 +20,7 @@ from calirare.features.edges.multiples import OF_ENDS, multiple_columns
 from calirare.features.edges.pairs import EQUAL, UNLIKE
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.rhythm import CHANGE, LEAST_GAP, UNEVENNESS, WAIT, rhythm_columns
+from calirare.features.edges.shared import FEW_WITH_SAME, OTHERS_HAVE, shared_columns
 from calirare.features.edges.trend import TREND, trend_columns
 from calirare.features.edges.usual import AGAINST_USUAL, compared_columns
 from calirare.features.edges.varied import NEW, VARIED, varied_columns
@@ -44,6 +45,8 @@ _ALONE = (
     ALIKE,
     LATER,
     LIKE,
+    f"{OTHERS_HAVE}, share of ",
+    FEW_WITH_SAME,
     UNLIKE,
     OUTGOING_SHARE,
     CUSTOM,
@@ -60,11 +63,13 @@ class OtherEnds:
         usual: `usual_of` all nodes that the edges name.
         beside: `OwnPlan.beside` of all nodes that the edges name, `(M,)` each.
         met: `meetings` of the nodes themselves.
+        sharers: `sharers_of` the edges.
     """
 
     usual: np.ndarray
     beside: Mapping[str, np.ndarray]
     met: np.ndarray
+    sharers: Mapping[str, np.ndarray]
 
 
 def is_alone(name: str) -> bool:
@@ -97,6 +102,7 @@ def alone_columns(
         within_columns(table, plan, num_nodes),
         custom_columns(table, plan, num_nodes, others.beside),
         varied_columns(table, plan, num_nodes),
+        shared_columns(table, plan, num_nodes, others.sharers),
     ):
         for name, column in found:
             yield name, as_stored(column)

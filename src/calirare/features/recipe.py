@@ -20,6 +20,7 @@ from calirare.features.edge_columns import edge_columns
 from calirare.features.edges.meeting import meetings
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.edges.planning import edge_table, plan_edges
+from calirare.features.edges.shared import sharers_of
 from calirare.features.edges.usual import usual_of
 from calirare.features.edges.windows import extents, moved_to
 from calirare.features.kept import Kept, filled
@@ -251,7 +252,8 @@ def _base_columns(
 def _summed(
     table: EdgeTable, plan: EdgePlan, num_nodes: int, beside: dict[str, np.ndarray]
 ) -> Iterable[tuple[str, np.ndarray]]:
-    others = OtherEnds(usual_of(table, plan, num_nodes), beside, meetings(table, plan, num_nodes, num_nodes))
+    met = meetings(table, plan, num_nodes, num_nodes)
+    others = OtherEnds(usual_of(table, plan, num_nodes), beside, met, sharers_of(table, plan))
     return [*edge_columns(table, plan, num_nodes).items(), *alone_columns(table, plan, num_nodes, others)]
 
 

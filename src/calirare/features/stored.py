@@ -16,6 +16,7 @@ from calirare.features.edges.amount_parts import is_amount_part
 from calirare.features.edges.day_parts import DAY_PARTS
 from calirare.features.edges.groups import LARGEST_EDGE_VALUE
 from calirare.features.edges.plan import Custom, EdgePlan, PlannedColumn
+from calirare.features.edges.shared import PARTS
 from calirare.features.own import OwnPlan
 from calirare.features.propagation import Aggregate
 from calirare.features.relations import RELATIONS
@@ -98,6 +99,10 @@ def _edges(state: Any, own: OwnPlan) -> EdgePlan:
         _check_column(column)
     _different([column.name for column in plan.columns], "edges.columns")
     _different(plan.alike, "alike")
+    _different([f"{one.which} {one.name}" for one in plan.shared], "shared")
+    for one in plan.shared:
+        _different(one.parts, "parts")
+        _need(set(one.parts) <= set(PARTS), f"how many others have a value must be among {PARTS}")
     dates = {date.name for date in own.dates}
     told = {one.date for column in plan.columns for one in column.dated}
     _need(told <= dates, "times must be told beside dates of nodes")

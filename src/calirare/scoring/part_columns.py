@@ -90,7 +90,10 @@ class PartColumns:
             table, usual = here.own_first, np.roll(self._usual.take(here.near), -here.own.start, axis=0)
             found += edge_columns(table, moved_to(plan, self._times), stop - start).items()
             beside = {one.name: usual[:, plan.num_usual + k] for k, one in enumerate(self.recipe.own.told_beside)}
-            found += alone_columns(table, plan, stop - start, OtherEnds(usual, beside, self._met_by(number)))
+            others = OtherEnds(
+                usual, beside, self._met_by(number), table.cells
+            )  # which were counted when they were read
+            found += alone_columns(table, plan, stop - start, others)
         columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
         values = self.recipe.at_means(stop - start, self._base.width)
         self.recipe.fill(columns, values)

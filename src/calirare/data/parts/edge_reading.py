@@ -8,7 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
+from calirare.data.cell_users import CellUsers
 from calirare.data.edge_table import EdgeTable
+from calirare.data.parts.cell_tally import CellTally
 from calirare.data.parts.edge_records import EdgeRecords, place_type
 from calirare.data.parts.node_places import NodePlaces
 from calirare.data.parts.node_reading import Counts, Step, add_counts, rows_named
@@ -16,6 +18,7 @@ from calirare.data.parts.table_stream import TableStream
 from calirare.data.tables.gathering.rows import EdgeRows
 from calirare.data.tables.gathering.same import count_same
 from calirare.data.tables.gathering.tables import codes_as_at_fit
+from calirare.data.tables.schema.edge_cells import read_edge_cells, warn_of_lacking
 from calirare.data.tables.schema.edge_columns import apply_edge_columns
 from calirare.data.tables.schema.edges import edge_weights
 from calirare.data.tables.schema.profile import TablesTally
@@ -62,6 +65,7 @@ class ReadEdges:
         counts: `(N,)` pairs of each node, repeats included.
         merged: What was left out, as in `graph.schema["read"]["edges"]`; `edges` and `duplicates` not told apart yet.
         values: What was counted in columns, as in `graph.schema["read"]["edge_values"]`.
+        users: By column, of the values that several nodes use.
     """
 
     pairs: Pairs
@@ -69,6 +73,7 @@ class ReadEdges:
     counts: np.ndarray
     merged: dict[str, int]
     values: Counts
+    users: dict[str, CellUsers]
 
 
 class EdgeReader:
@@ -95,6 +100,11 @@ class EdgeReader:
         typed = bool(said.get("types")) and (len(stream.edges) > 1 or stream.asked.edge_type is not None)
         directed = stream.asked.directed is not False
         self.records = EdgeRecords.of(said, size, directed=directed, typed=typed) if keep else None
+        self.cells = () if self.records is None else self.records.cells
+        self.tallies = [
+            CellTally(name, folder / f"cells-{k}", stream.num_rows[1], directed=directed)
+            for k, name in enumerate(self.cells)
+        ]
         self.counts, self.degree = np.zeros((2, size), dtype=np.int64)
         self.merged = {"rows": 0, "edges": 0, "duplicates": 0, "self_loops": 0, "zero_weights": 0}
         if stream.asked.drop_unknown:
@@ -105,6 +115,8 @@ class EdgeReader:
         """Read every edge, at most `size` rows at a time."""
         self.pairs.path.write_bytes(b"")
         names = [column["name"] for column in self.plan] + ([] if self.weight is None else [self.weight])
+        warn_of_lacking(self.cells, {name for _, table in self.stream.edges for name in table.empty.columns})
+        names += self.cells
         total = self.stream.num_rows[1]
         for table, first, rows in self.stream.edge_batches(names, size):
             with rows_named(table, first, rows.frame.height):
@@ -118,7 +130,8 @@ class EdgeReader:
             step(self.merged["rows"] / total)
         if self.tally is not None:
             self.tally.add_degrees(self.degree)
-        return ReadEdges(self.pairs, self.records, self.counts, self.merged, self.values)
+        users = {tally.name: tally.users() for tally in self.tallies}
+        return ReadEdges(self.pairs, self.records, self.counts, self.merged, self.values, users)
 
     def _read(self, rows: EdgeRows) -> tuple[EdgeTable, np.ndarray | None]:
         """Some rows, those left out whose ends are no nodes, and their weights."""
@@ -127,7 +140,8 @@ class EdgeReader:
         columns, counts = apply_edge_columns(rows.frame, self.plan)
         add_counts(self.values, counts)
         codes, names = codes_as_at_fit(rows.type, rows.type_names, self.stream.schema["edges"].get("types", ()))
-        table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, True, codes, names)
+        cells = read_edge_cells(rows.frame, self.cells)
+        table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, True, codes, names, cells)
         known = (start >= 0) & (end >= 0)
         if not known.all():
             self.merged["unknown_ends"] += int((~known).sum())
@@ -138,6 +152,8 @@ class EdgeReader:
         keep = self._joins(table, weight)
         pairs = self.pairs.records(table.source[keep], table.target[keep], None if weight is None else weight[keep])
         self.pairs.append(pairs)
+        for tally in self.tallies:
+            tally.add(table)
         if self.records is not None:
             with (self.folder / "rows").open("ab") as stream:
                 stream.write(self.records.pack(table).tobytes())

@@ -29,12 +29,15 @@ class EdgeRecords:
         columns: (name, kind, categories) of each.
         directed: Whether source and target differ in meaning.
         types: Names of the types; empty where rows have none.
+        cells: Names of the columns of which it is asked whether others have the same values. In the parts' files stands of each
+            cell how many others have it.
     """
 
     num_nodes: int
     columns: tuple[tuple[str, Any, tuple[str, ...]], ...]
     directed: bool
     types: tuple[str, ...]
+    cells: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, edges: Mapping[str, Any], num_nodes: int, *, directed: bool, typed: bool) -> EdgeRecords:
@@ -42,13 +45,18 @@ class EdgeRecords:
         used = [column for column in edges.get("columns", ()) if column["kind"] != "ignore"]
         columns = tuple((one["name"], one["kind"], tuple(one.get("categories", ()))) for one in used)
         types = (*edges.get("types", ()), OTHER_TYPES) if typed else ()
-        return cls(num_nodes, columns, directed, types)
+        return cls(num_nodes, columns, directed, types, tuple(edges.get("cells", ())))
 
     @property
     def dtype(self) -> np.dtype:
         index = place_type(self.num_nodes)
         values = [(f"{k}", "<i4" if kind == "category" else "<f8") for k, (_, kind, _) in enumerate(self.columns)]
-        return np.dtype([("source", index), ("target", index), ("type", "<i2"), *values])
+        cells = [(self.cell_field(name), "<f8") for name in self.cells]
+        return np.dtype([("source", index), ("target", index), ("type", "<i2"), *values, *cells])
+
+    def cell_field(self, name: str) -> str:
+        """Under which name the cells of a column are written."""
+        return f"cell {self.cells.index(name)}"
 
     def pack(self, rows: EdgeTable) -> np.ndarray:
         """Rows as they are written."""
@@ -58,6 +66,8 @@ class EdgeRecords:
             records["type"] = np.minimum(rows.type, len(self.types) - 1)  # those that the fit did not know come last
         for k, column in enumerate(rows.columns):
             records[f"{k}"] = column.values
+        for name, values in rows.cells.items():
+            records[self.cell_field(name)] = values
         return records
 
     def read(self, path: Path) -> EdgeTable:
@@ -69,7 +79,8 @@ class EdgeRecords:
         )
         source, target = (records[end].astype(np.int64) for end in ("source", "target"))
         codes = records["type"].astype(np.int64) if self.types else None
-        return EdgeTable(source, target, columns, self.directed, codes, self.types)
+        cells = {name: np.ascontiguousarray(records[self.cell_field(name)]) for name in self.cells}
+        return EdgeTable(source, target, columns, self.directed, codes, self.types, cells)
 
 
 def owners(cuts: np.ndarray, places: np.ndarray) -> np.ndarray:

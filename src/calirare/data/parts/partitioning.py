@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.parts.edge_reading import EdgeReader, Pairs
-from calirare.data.parts.edge_records import EdgeRecords, append_by_owner, deal_rows, owners
+from calirare.data.parts.cell_tally import others_in_records
+from calirare.data.parts.edge_reading import EdgeReader, Pairs, ReadEdges
+from calirare.data.parts.edge_records import append_by_owner, deal_rows, owners
 from calirare.data.parts.node_reading import NodeReader, Step
 from calirare.data.parts.partitions import Partitions, rows_file
 from calirare.data.parts.row_files import RowFile
@@ -84,7 +85,7 @@ def partition_tables(
         records=found.records,
     )
     del stream, read
-    _deal(found.pairs, found.records, cuts, work)
+    _deal(found, cuts, work)
     for done, number in enumerate(run(partial(_sort_part, made), range(len(made))), start=1):
         found.merged["edges"] += number
         step(0.8 + 0.2 * done / len(made))
@@ -103,8 +104,9 @@ def _cut(counts: np.ndarray, partitions: int | None, edges_per_part: int) -> np.
     return np.unique(np.concatenate([[0], inner, [len(counts)]]))
 
 
-def _deal(pairs: Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: Path) -> None:
+def _deal(read: ReadEdges, cuts: np.ndarray, folder: Path) -> None:
     """Write every pair, and every row where rows are kept, into the files of both ends' parts."""
+    pairs, records = read.pairs, read.records
     files = [_dealt(folder, number) for number in range(len(cuts) - 1)]
     for file in files:
         file.write_bytes(b"")
@@ -123,6 +125,8 @@ def _deal(pairs: Pairs, records: EdgeRecords | None, cuts: np.ndarray, folder: P
     if rows.exists():
         with rows.open("rb") as stream:
             while len(found := np.fromfile(stream, records.dtype, EDGE_ROWS)):
+                for name, users in read.users.items():
+                    others_in_records(found, records.cell_field(name), users, directed=records.directed)
                 deal_rows(found, cuts, files)
         rows.unlink()
 

@@ -6,7 +6,8 @@ All else is optional: `edge_weight`, `original_y`, `true_probability`, `node_ids
 `unlabelled_mask`, and the edges as they came:
 `edges_ends` `(2, E)`; `edges_numbers` `(k, E)` float64, the numbers, times and texts; `edges_codes` `(c, E)` int32, the
 categories; `edges_type` `(E,)` where edges are typed; `edges_columns`, JSON: `directed`, `type_names` and the columns
-in order, each with `name`, `kind` and `categories`.
+in order, each with `name`, `kind` and `categories`; `edges_cells` `(s, E)` float64, what stands for whole cells, of which
+`edges_columns` names the columns as `cells`.
 """
 
 from __future__ import annotations
@@ -144,6 +145,7 @@ def _edges_to_arrays(table: EdgeTable) -> dict[str, np.ndarray]:
         {"name": column.name, "kind": column.kind, "categories": list(column.categories)} for column in table.columns
     ]
     said = {"directed": table.directed, "type_names": list(table.type_names), "columns": columns}
+    said |= {"cells": list(table.cells)} if table.cells else {}
     numbers = [column.values for column in table.columns if column.kind != "category"]
     codes = [column.values for column in table.columns if column.kind == "category"]
     arrays = {
@@ -152,6 +154,8 @@ def _edges_to_arrays(table: EdgeTable) -> dict[str, np.ndarray]:
         "edges_codes": np.array(codes, dtype=np.int32).reshape(len(codes), len(table)),
         "edges_columns": np.frombuffer(json.dumps(said).encode(), dtype=np.uint8),
     }
+    if table.cells:
+        arrays["edges_cells"] = np.stack(list(table.cells.values()))
     return arrays if table.type is None else arrays | {"edges_type": table.type}
 
 
@@ -168,4 +172,7 @@ def _edges_from_arrays(arrays: dict[str, np.ndarray]) -> EdgeTable:
         columns.append(EdgeColumn(str(one["name"]), one["kind"], values, categories))
     source, target = arrays["edges_ends"]
     type_names = tuple(str(name) for name in said["type_names"])
-    return EdgeTable(source, target, tuple(columns), bool(said["directed"]), arrays.get("edges_type"), type_names)
+    cells = {str(name): arrays["edges_cells"][k] for k, name in enumerate(said.get("cells", ()))}
+    return EdgeTable(
+        source, target, tuple(columns), bool(said["directed"]), arrays.get("edges_type"), type_names, cells
+    )

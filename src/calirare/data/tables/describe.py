@@ -18,6 +18,7 @@ _SIZES = {"b": "bytes", "kb": "KB", "mb": "MB", "gb": "GB", "tb": "TB", "kib": "
 _PARTS_OF_DATES = {
     "%d": "day", "%m": "month", "%b": "month", "%B": "month", "%Y": "year", "%y": "year", "%H": "hour", "%M": "minute", "%S": "second",
 }  # fmt: skip
+SAME_AS_OTHERS = "whether others have the same value"
 NOT_BY_NETWORKS = "not used: a network alone reads the nodes' columns and who is joined to whom; auto reads it"
 
 
@@ -136,8 +137,9 @@ def calendar_day(days: float) -> str:
 
 def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_alone: bool) -> dict[str, str]:
     kind, weighs = column["kind"], column["name"] == edges.get("weight")
+    of_cells = SAME_AS_OTHERS if column["name"] in edges.get("cells", ()) and not networks_alone else ""
     if kind == "ignore":
-        return _row("edges", column["name"], kind, f"not used: {column['reason']}")
+        return _row("edges", column["name"], kind, f"{of_cells or 'not used'}: {column['reason']}")
     if networks_alone:
         return _row("edges", column["name"], kind, "the weight of the edges" if weighs else NOT_BY_NETWORKS)
     if kind == "category":
@@ -150,6 +152,7 @@ def _edge_column(column: Mapping[str, Any], edges: Mapping[str, Any], networks_a
         treatment = "summed up per node" if kind == "number" else "when: first, last and spread per node"
         treatment += _style(column)
     treatment += "; the weight of the edges" if weighs else ""
+    treatment += f"; {of_cells}" if of_cells else ""
     return _row("edges", column["name"], kind, treatment)
 
 

@@ -30,6 +30,7 @@ from calirare.data.tables.gathering.tables import (
 )
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.asked import Asked
+from calirare.data.tables.schema.edge_cells import read_edge_cells, warn_of_lacking
 from calirare.data.tables.schema.edge_columns import apply_edge_columns, check_types
 from calirare.data.tables.schema.edges import EdgeList, read_edges
 from calirare.data.tables.schema.labels import Labels, apply_labels, learn_labels, no_labels
@@ -298,8 +299,10 @@ def _build_edges(
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
     rows = replace(rows, type=codes, type_names=names)
     columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
+    warn_of_lacking(edges.get("cells", ()), rows.frame.columns)
+    cells = read_edge_cells(rows.frame, edges.get("cells", ()))
     said = {"directed": asked.directed is not False, "drop_unknown": asked.drop_unknown}
-    found = read_edges(nodes.frame[nodes.id], rows, columns, asked.names["weight"], nodes=nodes, **said)
+    found = read_edges(nodes.frame[nodes.id], rows, columns, asked.names["weight"], nodes=nodes, cells=cells, **said)
     return found, counts
 
 

@@ -182,6 +182,21 @@ class Custom:
 
 
 @dataclass(frozen=True)
+class SharedCells:
+    """A column of which it is told whether others have the same values (see `shared`).
+
+    Args:
+        name: As in the edge table.
+        which: Edges in which direction.
+        parts: How many others, as they are told apart.
+    """
+
+    name: str
+    which: Direction
+    parts: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class EdgePlan:
     """What is summed up from an edge table.
 
@@ -195,6 +210,7 @@ class EdgePlan:
         pairs: Whether it is told what share of a node's pairs of edges lead to the same neighbour.
         apart: Dates of the nodes of which it is told how much later a node's is than those at the other ends (see `alike`).
         customs: Of what it is told how usual it is for a category of the node (see `customs`).
+        shared: Columns of which it is told whether others have the same values (see `shared`).
     """
 
     directed: bool
@@ -206,6 +222,7 @@ class EdgePlan:
     pairs: bool = False
     apart: tuple[str, ...] = ()
     customs: tuple[Custom, ...] = ()
+    shared: tuple[SharedCells, ...] = ()
 
     @property
     def clock(self) -> str | None:
@@ -226,6 +243,11 @@ class EdgePlan:
     def node_categories(self) -> set[str]:
         """Names of the categories of nodes that are asked for."""
         return {*self.alike, *(one.own for one in self.customs), *(one.of for one in self.customs if one.at_end)}
+
+    @property
+    def of_cells(self) -> set[str]:
+        """Names of the columns of which it is told whether others have the same values."""
+        return {one.name for one in self.shared}
 
     @property
     def num_met(self) -> int:

@@ -21,6 +21,7 @@ from calirare.features.edges.meeting import plan_meetings
 from calirare.features.edges.multiples import plan_multiples
 from calirare.features.edges.pairs import come_again
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
+from calirare.features.edges.shared import plan_shared
 from calirare.features.edges.trend import plan_trend
 from calirare.features.edges.usual import plan_comparison
 from calirare.features.edges.varied import plan_varied
@@ -68,7 +69,8 @@ def plan_edges(
     plan = EdgePlan(table.directed, columns, types, by_type > MOST_OF_TYPES, plan_within(table), alike, again_there)
     if not compare:
         return plan
-    return replace(plan, apart=plan_apart(table, days or {}), customs=plan_customs(table, codes or {}))
+    customs, shared = plan_customs(table, codes or {}), plan_shared(table)
+    return replace(plan, apart=plan_apart(table, days or {}), customs=customs, shared=shared)
 
 
 def _width(column: PlannedColumn) -> int:

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.cell_users import CellUsers, others_than_own, uses
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import keys_of_ids, node_keys
@@ -72,6 +73,12 @@ class Standing:
             self.usual = usual_of(graph.edges, plan, graph.num_nodes)
             """What is usual at every node as the other end of edges; see `usual_of`."""
             self.times, self._rank = _by_time(graph.edges, next((one.name for one in plan.columns if one.near), None))
+            self.users = {
+                name: CellUsers.of(*uses(cells, graph.edges.source, graph.edges.target, directed=plan.directed))
+                for name, cells in graph.edges.cells.items()
+                if name in plan.of_cells
+            }
+            """Of the values of columns of which it is told whether others have the same."""
             size = graph.num_nodes
             self._rows = Links.of_edges(graph.edges.source, size), Links.of_edges(graph.edges.target, size)
 
@@ -250,7 +257,21 @@ class GrownBase:
         for which in directions_of(plan.directed) if plan.num_met else ():
             around, beyond = self._edges_around(nodes, came, which)
             met += meetings(around, plan, len(nodes) + len(beyond), len(nodes), which)
-        yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, beside, met))
+        yield from alone_columns(table, plan, len(nodes), OtherEnds(usual, beside, met, self._sharers(table, came)))
+
+    def _sharers(self, table: EdgeTable, came: EdgeTable) -> dict[str, np.ndarray]:
+        """`sharers_of` some edges: those who used their values before, and who uses them now for the first time."""
+        graph, directed, found = self.standing.graph, came.directed, dict[str, np.ndarray]()
+        assert graph.edges is not None
+        for name, users in self.standing.users.items():
+            values, nodes = uses(came.cells[name], came.source, came.target, directed=directed)
+            before = graph.edges.take(self.standing.edge_rows(np.unique(nodes)))
+            known = uses(before.cells[name], before.source, before.target, directed=directed)
+            both = tuple(np.concatenate(pair) for pair in zip(known, (values, nodes), strict=True))
+            cells = table.cells[name]
+            number = users.number(cells) + CellUsers.of(*both).number(cells) - CellUsers.of(*known).number(cells)
+            found[name] = others_than_own(number, cells, table.source, table.target, directed=directed)
+        return found
 
     def _edges_around(self, nodes: np.ndarray, came: EdgeTable, which: str) -> tuple[EdgeTable, np.ndarray]:
         """All edges at the other ends of the nodes' edges in a direction, in the same, the nodes numbered first."""

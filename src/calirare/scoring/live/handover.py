@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.cell_users import CellUsers
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
@@ -26,7 +27,7 @@ from calirare.scoring.live.structure import Structure
 from calirare.scoring.live.update import NodeNames
 from calirare.scoring.verdicts import Verdicts
 
-_CLASSES = {kind.__name__: kind for kind in (EdgeColumn, EdgeTable, Links, PeelingOrder, RareGraph, Split, Standing, Structure)}  # fmt: skip
+_CLASSES = {kind.__name__: kind for kind in (CellUsers, EdgeColumn, EdgeTable, Links, PeelingOrder, RareGraph, Split, Standing, Structure)}  # fmt: skip
 _OURS = "recipe"
 """Belongs to the model, which both processes read."""
 _ALIGNED = 64

@@ -19,6 +19,7 @@ from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.same import with_same
 from calirare.data.tables.gathering.tables import codes_as_at_fit, frames_of, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.libraries import pl
+from calirare.data.tables.schema.edge_cells import read_edge_cells
 from calirare.data.tables.schema.edge_columns import apply_edge_columns
 from calirare.data.tables.schema.edges import edge_weights
 from calirare.data.tables.schema.preprocess import apply_columns
@@ -278,7 +279,8 @@ def _table(
         return None, weight
     codes, names = codes_as_at_fit(rows.type, rows.type_names, said.get("types", ()))
     columns, _ = apply_edge_columns(rows.frame, said.get("columns", ()))
-    return EdgeTable(ends[0], ends[1], columns, graph.edges.directed, codes, names), weight
+    cells = read_edge_cells(rows.frame, tuple(graph.edges.cells))
+    return EdgeTable(ends[0], ends[1], columns, graph.edges.directed, codes, names, cells), weight
 
 
 def _merged(ends: np.ndarray, weight: np.ndarray | None) -> tuple[np.ndarray, np.ndarray | None]:

@@ -32,7 +32,7 @@ _MOST_SHARE = 0.05
 """A value that more of the nodes have is no name of a thing; then the column is not read so unasked."""
 _MOST_EACH = 10
 """Nodes per value up to which a column of other words is read so unasked; what is called an id may join more."""
-_STANDS_FOR_NOTHING = (*MISSING_WORDS, *NOT_KNOWN, "0.0.0.0", "missing", "other", "anonymous", "test")
+STANDS_FOR_NOTHING = (*MISSING_WORDS, *NOT_KNOWN, "0.0.0.0", "missing", "other", "anonymous", "test")
 
 
 def find_same(found: NodeRows, roles: Sequence[str | None], types: Mapping[str, str], ends: Sequence[str]) -> list[str]:
@@ -85,7 +85,7 @@ def _names_shared_things(column: pl.Series, ids: pl.Series) -> bool:
 def _known(column: pl.Series) -> pl.Series:
     """Values as text, without those that stand for nothing."""
     text = to_categories(column).drop_nulls()
-    return text.filter(~text.str.to_lowercase().is_in(_STANDS_FOR_NOTHING))
+    return text.filter(~text.str.to_lowercase().is_in(STANDS_FOR_NOTHING))
 
 
 def check_same(found: NodeRows | None, columns: Sequence[str], weight: str | None, edge_type: str | None) -> None:
@@ -111,7 +111,7 @@ def tables_of_same(frame: pl.DataFrame, id: str, columns: Sequence[str]) -> Iter
     for name in columns:
         if name in frame.columns:
             values = to_categories(frame[name])
-            known = values.is_not_null() & ~values.str.to_lowercase().is_in(_STANDS_FOR_NOTHING)
+            known = values.is_not_null() & ~values.str.to_lowercase().is_in(STANDS_FOR_NOTHING)
             yield kind_name(name), frame.select(pl.col(id), values.alias(name)).filter(known)
 
 

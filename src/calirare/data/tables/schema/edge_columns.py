@@ -41,8 +41,8 @@ logger = logging.getLogger(__name__)
 MAX_EDGE_CATEGORIES = 200
 
 
-def learn_edge_columns(rows: EdgeRows, types: Mapping[str, str], time: str | None) -> list[dict[str, Any]]:
-    """What every column is.
+def kinds_of_edges(rows: EdgeRows, types: Mapping[str, str], time: str | None) -> dict[str, Kind]:
+    """What every column is, by its name.
 
     Args:
         rows: Of all edge tables.
@@ -53,17 +53,25 @@ def learn_edge_columns(rows: EdgeRows, types: Mapping[str, str], time: str | Non
     # The time that was named comes first: of several, the first is the clock.
     names = sorted(rows.frame.columns, key=lambda name: name != time)
     kinds = kinds_of(rows.frame, MAX_EDGE_CATEGORIES)
-    return [_learn(rows.frame[name], types.get(name), rows, kinds[name]) for name in names]
+    return {name: _as_wanted(kinds[name], types.get(name)) for name in names}
 
 
-def _learn(column: pl.Series, wanted: str | None, rows: EdgeRows, found: Kind) -> dict[str, Any]:
+def _as_wanted(found: Kind, wanted: str | None) -> Kind:
+    if wanted is None or found.reason == EMPTY:
+        return found
+    kind = KIND_OF_TYPE[wanted]
+    if kind == "ignore":
+        return Kind("ignore", LEFT_OUT)
+    return found if found.name == kind else Kind(kind, style=found.style, unit=found.unit)
+
+
+def learn_edge_columns(rows: EdgeRows, kinds: Mapping[str, Kind]) -> list[dict[str, Any]]:
+    """What must be known of every column, of which `kinds_of_edges` says what it is."""
+    return [_learn(rows.frame[name], rows, kind) for name, kind in kinds.items()]
+
+
+def _learn(column: pl.Series, rows: EdgeRows, found: Kind) -> dict[str, Any]:
     name = column.name
-    if wanted is not None and found.reason != EMPTY:
-        kind = KIND_OF_TYPE[wanted]
-        if kind == "ignore":
-            found = Kind("ignore", LEFT_OUT)
-        elif found.name != kind:
-            found = Kind(kind, style=found.style, unit=found.unit)
     words, form = [], found.style.get("form", "")
     if found.name == "text":
         words = learn_edge_words(to_texts(column), rows.source, rows.target, MOST_EDGE_WORDS, form)

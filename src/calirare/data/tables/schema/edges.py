@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -41,6 +42,7 @@ def read_edges(
     directed: bool = True,
     drop_unknown: bool = False,
     nodes: NodeRows | None = None,
+    cells: Mapping[str, np.ndarray] | None = None,
 ) -> EdgeList:
     """The edges between the nodes named by `ids`, a column of `nodes`.
 
@@ -55,7 +57,8 @@ def read_edges(
     start, end = find_places(
         ids, rows.source, rows.target, drop_unknown=drop_unknown, nodes=nodes, called=called, other=other
     )
-    table = EdgeTable(np.maximum(start, 0), np.maximum(end, 0), columns, directed, rows.type, rows.type_names)
+    ends = np.maximum(start, 0), np.maximum(end, 0)
+    table = EdgeTable(*ends, columns, directed, rows.type, rows.type_names, cells or {})
     values = None if weight is None else edge_weights(rows.frame[weight])
     known = (start >= 0) & (end >= 0)
     if not known.all():

@@ -9,7 +9,8 @@ from calirare.data.tables.cells.kinds import kind_of
 from calirare.data.tables.gathering.ids import same_type
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.schema.asked import Asked
-from calirare.data.tables.schema.edge_columns import learn_edge_columns
+from calirare.data.tables.schema.edge_cells import learn_edge_cells
+from calirare.data.tables.schema.edge_columns import kinds_of_edges, learn_edge_columns
 from calirare.data.tables.schema.labels import Labels
 from calirare.data.tables.schema.node_columns import FORMAT, SPARSE_WIDTH, feature_names, learn_columns
 
@@ -25,6 +26,7 @@ def learn_schema(found: NodeRows, rows: EdgeRows, labels: Labels, asked: Asked, 
     node_time = time if time in found.frame.columns and edge_time is None else None
     roles = {name for name in (names["id"], names["label"], node_time) if name is not None}
     columns = learn_columns(found.frame.head(found.num_described), roles, asked.types)
+    of_edges, directed = kinds_of_edges(rows, asked.types, edge_time), asked.directed is not False
     columns = [_names_nodes(column, found, asked.types) for column in columns]
     kinds = () if found.type is None else sorted({found.type_names[k] for k in found.type[labels.y >= 0]})
     plan = {
@@ -42,14 +44,15 @@ def learn_schema(found: NodeRows, rows: EdgeRows, labels: Labels, asked: Asked, 
             "source": rows.tables[0]["source"],
             "target": rows.tables[0]["target"],
             "weight": names["weight"],
-            "directed": asked.directed is not False,
+            "directed": directed,
             "drop_unknown": asked.drop_unknown,
             "keep_unknown": asked.keep_unknown,
             "type": asked.edge_type,
             "types": list(rows.type_names),
             "time": edge_time,
             "tables": [dict(table) for table in rows.tables],
-            "columns": learn_edge_columns(rows, asked.types, edge_time),
+            "columns": learn_edge_columns(rows, of_edges),
+            "cells": learn_edge_cells(rows, of_edges, directed=directed),
         },
         "columns": columns,
     }

@@ -8,7 +8,7 @@ A schema is a dict that JSON can hold:
     nodes     {"type", "types", "labelled", "time", "from_edges", "apart"}: the column of kinds of node, their names, those
               that carry labels, the column that says when, whether the nodes come from the edges alone, and which ends
               name a kind of their own (`calirare.data.tables.gathering.apart`)
-    edges     {"source", "target", "weight", "directed", "type", "types", "time", "tables", "columns"}: column names,
+    edges     {"source", "target", "weight", "directed", "type", "types", "time", "tables", "columns", "cells"}: column names,
               names of the types, {"name", "source", "target"} of each table, and what every other column is
               (`calirare.data.tables.schema.edge_columns`)
     columns   per attribute {"name", "type"} and
@@ -255,7 +255,7 @@ def check_schema(schema: Any) -> None:
 def _good_edges(edges: Mapping[str, Any]) -> bool:
     good = all(edges.get(key) is None or isinstance(edges[key], str) for key in ("weight", "type", "time"))
     good &= isinstance(edges["target"], str) and isinstance(edges.get("directed", True), bool)
-    good &= all(isinstance(name, str) for name in edges.get("types", ()))
+    good &= all(isinstance(name, str) for key in ("types", "cells") for name in edges.get(key, ()))
     good &= all(
         isinstance(table[key], str) for table in edges.get("tables", ()) for key in ("name", "source", "target")
     )

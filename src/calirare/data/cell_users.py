@@ -31,12 +31,12 @@ class CellUsers:
         >>> CellUsers.of(np.array([7.0, 5.0, 7.0, 7.0]), np.array([1, 1, 2, 2])).number(np.array([5.0, 7.0, 9.0])).tolist()
         [1, 2, 0]
         """
-        order = np.lexsort((nodes, values))
-        values, nodes = values[order], nodes[order]
-        new = np.ones(values.size, dtype=bool)
-        new[1:] = (np.diff(values) > 0) | (np.diff(nodes) > 0)
-        found, counts = np.unique(values[new], return_counts=True)
-        return cls(found, counts)
+        found, code = np.unique(values, return_inverse=True)
+        span = 1 + int(nodes.max(initial=0))
+        pairs = np.sort(code * span + nodes)  # quicker than to sort by both
+        new = np.ones(pairs.size, dtype=bool)
+        new[1:] = pairs[1:] != pairs[:-1]
+        return cls(found, np.bincount(pairs[new] // span, minlength=found.size))
 
     def number(self, cells: np.ndarray) -> np.ndarray:
         """`(E,)` users of some values; 0 of those that nobody uses."""

@@ -217,6 +217,21 @@ def test_what_all_or_nobody_shares_is_not_asked() -> None:
     assert read((nodes, edges), types={"ip": "categorical", "note": "ignore"}).schema["edges"]["cells"] == ["ip"]  # type: ignore[index]
 
 
+def test_numbers_are_asked_where_they_name_things() -> None:
+    nodes, edges = logins()
+    number = [10**6 + 37 * (k if k % 3 else k // 30) for k in range(len(edges["user"]))]
+    for name, column in (
+        ("card_number", number),
+        ("device_key", [None if k % 9 == 0 else float(one) for k, one in enumerate(number)]),
+        ("account_ref", [str(one) for one in number]),
+        ("price", number),
+        ("weight_key", [one + 0.5 for one in number]),
+        ("last_name", [f"N{one}" for one in number]),
+    ):
+        schema: Any = read((nodes, {**edges, name: column})).schema
+        assert (name in schema["edges"]["cells"]) == (name in ("card_number", "device_key", "account_ref")), name
+
+
 def test_values_are_those_of_all_edge_tables_and_of_the_time() -> None:
     nodes, edges = logins()
     first, last = split(edges, 1_200)

@@ -15,13 +15,17 @@ import numpy as np
 
 from calirare.data.cell_users import others_of
 from calirare.data.tables.cells.columns import to_texts
-from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, Kind, named_as_id
+from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, Kind, is_of_people, named_as_id
 from calirare.data.tables.gathering.rows import EdgeRows
 from calirare.data.tables.gathering.same import STANDS_FOR_NOTHING
 from calirare.data.tables.libraries import pl
 
 logger = logging.getLogger(__name__)
 
+_MORE_BITS = np.uint64(12)
+"""Of 64, more than a float64 holds."""
+_NODES = 1 << 31
+"""Numbers for nodes where ids are not known yet; two users of one value hardly share one."""
 MANY_VALUES = 200
 """From more different values on it is asked whether others have the same; fewer are categories, each with columns of its own."""
 _FEWEST, _MOST = 0.01, 0.99
@@ -36,32 +40,32 @@ def learn_edge_cells(rows: EdgeRows, kinds: Mapping[str, Kind], *, directed: boo
         kinds: What each column is, as its values or the user said.
         directed: Whether it is the source alone that uses a value.
     """
-    if not kinds or not rows.source.len():
-        return []
-    ends = [
-        end.cast(pl.String).rank("dense").fill_null(0).to_numpy().astype(np.int64) for end in (rows.source, rows.target)
-    ]
-    if not directed:
-        both = pl.concat([end.cast(pl.String).alias("end") for end in (rows.source, rows.target)])
-        ends = np.split(both.rank("dense").fill_null(0).to_numpy().astype(np.int64), 2)
-    return [
-        name
-        for name, kind in kinds.items()
-        if _may_be(rows.frame[name], kind) and _comes_again(rows.frame[name], ends, directed)
-    ]
+    source, target = (_hashed(end.cast(pl.String)) % _NODES for end in (rows.source, rows.target))
+    names = [name for name, kind in kinds.items() if _may_be(rows.frame[name], kind)]
+    return [name for name in names if _comes_again(rows.frame[name], source, target, directed)]
 
 
 def _may_be(column: pl.Series, kind: Kind) -> bool:
-    if not (column.dtype == pl.String or column.dtype.is_integer()):
-        return False
-    if kind.name == "number":
-        return named_as_id(column.name) and column.dtype.is_integer() and column.n_unique() > MANY_VALUES
+    """Whether it is one of categories, texts or identifiers, and many."""
+    plain = column.dtype == pl.String or column.dtype.is_numeric()
     left_out = kind.name == "ignore" and (kind.mendable or kind.reason in (EMPTY, LEFT_OUT))
-    return kind.name != "time" and not left_out and column.n_unique() > MANY_VALUES
+    counts = kind.name == "time" or (kind.name == "number" and not (named_as_id(column.name) and _are_whole(column)))
+    if not plain or left_out or counts or is_of_people(column.name):
+        return False
+    return column.n_unique() > MANY_VALUES
 
 
-def _comes_again(column: pl.Series, ends: Sequence[np.ndarray], directed: bool) -> bool:
-    others = others_of(_numbers(column), *ends, directed=directed)
+def _are_whole(column: pl.Series) -> bool:
+    """Whether all numbers are whole; a column with gaps may come as floating point."""
+    if column.dtype == pl.String:
+        return column.str.strip_chars().str.contains(r"^\d+$").all(ignore_nulls=True)
+    return column.dtype.is_integer() or bool((column.drop_nulls().drop_nans() % 1 == 0).all())
+
+
+def _comes_again(column: pl.Series, source: np.ndarray, target: np.ndarray, directed: bool) -> bool:
+    text = _known(column)
+    cells = np.where(text.is_null().to_numpy(), np.nan, _hashed(text).astype(np.float64))
+    others = others_of(cells, source, target, directed=directed)
     known = others[~np.isnan(others)]
     return bool(known.size) and _FEWEST <= float(np.mean(known > 0)) <= _MOST
 
@@ -88,10 +92,21 @@ def warn_of_lacking(names: Sequence[str], columns: Collection[str]) -> None:
 
 
 def _numbers(column: pl.Series) -> np.ndarray:
-    text = to_texts(column)
-    text = text.set(text.str.to_lowercase().is_in(STANDS_FOR_NOTHING), None)
+    """Of texts the same ever after, so that rows that come later can be compared with a stored graph."""
+    text = _known(column)
     different = text.drop_nulls().unique()
-    digests = b"".join(blake2b(one.encode(), digest_size=8).digest() for one in different.to_list())
-    numbers = (np.frombuffer(digests, dtype="<u8") >> np.uint64(12)).astype(np.float64)
+    digests = b"".join([blake2b(one.encode(), digest_size=8).digest() for one in different.to_list()])
+    numbers = (np.frombuffer(digests, dtype="<u8") >> _MORE_BITS).astype(np.float64)
     found = text.replace_strict(different, pl.Series(numbers), default=None, return_dtype=pl.Float64)
     return np.array(found.to_numpy(), dtype=np.float64)
+
+
+def _hashed(text: pl.Series) -> np.ndarray:
+    """Quicker, and the same within one run alone."""
+    return (text.hash().to_numpy() >> _MORE_BITS).astype(np.int64)
+
+
+def _known(column: pl.Series) -> pl.Series:
+    """The cells as text, null where they say nothing."""
+    text = to_texts(column)
+    return text.set(text.str.to_lowercase().is_in(STANDS_FOR_NOTHING), None)

@@ -30,6 +30,8 @@ def is_verbose() -> bool:
 def set_voice(quiet: bool, verbose: bool) -> None:
     """For the command that follows; of the two, quiet wins."""
     _now["voice"] = "quiet" if quiet else "verbose" if verbose else "usual"
+    # Commands print what to beware of themselves, before anything else.
+    logging.getLogger("calirare.estimator.beware").setLevel(logging.ERROR)
     logging.getLogger("calirare").setLevel(logging.INFO if is_verbose() else logging.NOTSET)
     if is_verbose():
         logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")

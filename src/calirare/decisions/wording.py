@@ -7,13 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from calirare.decisions.costs import Costs, Decisions
+from calirare.estimator.class_words import say_class
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
-
-_YES = "yes y true t ja oui vrai si sí sim tak ano да evet 是 はい 예 نعم"
-_NO = "no n false f nein nee nej non faux não nie ne нет hayır 否 いいえ 아니요 لا"
-_BARE = {*_YES.split(), *_NO.split()}
-"""Class names that say nothing without the name of their column."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,9 +55,7 @@ class Wording:
         >>> Wording(("no", "yes"), 1, 0.9, label_column="is_fraud").name(0)
         'is_fraud = no'
         """
-        name = self.class_names[of_class]
-        bare = name.casefold() in _BARE or name.replace(".", "", 1).isdigit()
-        return f"{self.label_column} = {name}" if bare and self.label_column else name
+        return say_class(self.class_names[of_class], self.label_column)
 
 
 def wording_of(clf: RareCategoryClassifier, coverage: float, ids: np.ndarray | None = None) -> Wording:

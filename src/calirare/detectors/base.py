@@ -6,7 +6,7 @@ That is the whole contract. Calibration, sets, triage, reports and the desk need
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Protocol, Self
@@ -86,6 +86,8 @@ class DetectorInputs:
         recipe: How its columns are made, as learned at fit; None: learned from this graph when columns are asked for.
         device: Of the tensors.
         seed: Of what is random in learning the recipe.
+        apart: Columns of the nodes that may be read of the node itself alone, for those of its neighbours hold its own label
+            (`calirare.data.tables.findings.from_labels`).
     """
 
     def __init__(
@@ -94,8 +96,10 @@ class DetectorInputs:
         recipe: ColumnRecipe | None = None,
         device: torch.device | str = "cpu",
         seed: int = 0,
+        apart: Collection[str] = (),
     ) -> None:
         self.graph, self.recipe, self.device, self.seed = graph, recipe, torch.device(device), seed
+        self.apart = apart
 
     @property
     def num_nodes(self) -> int:
@@ -128,7 +132,7 @@ class DetectorInputs:
     def columns(self) -> Columns:
         if self.recipe is not None:
             return self.recipe.apply(self.graph)
-        self.recipe, columns = ColumnRecipe.learn_and_apply(self.graph, self.seed)
+        self.recipe, columns = ColumnRecipe.learn_and_apply(self.graph, self.seed, self.apart)
         return columns
 
     @cached_property

@@ -40,8 +40,13 @@ def _fit(
     seed: int,
     progress: Progress | None,
     beside_others: bool,
+    may_be_told: bool,
 ) -> str | None:
     """Fit a member; why the stack should go on without it, or None."""
+    if may_be_told:
+        return (
+            f"it would read {', '.join(map(repr, inputs.apart))} of the neighbours, who tell a node's own label there"
+        )
     try:
         if beside_others and (reason := member.skip_with(labels)):
             return reason
@@ -60,6 +65,7 @@ class Stack(Detector):
 
     A member that fails, or whose own evidence says that it cannot help, is left out with a log line. Networks are silent on
     nodes without edges, unless the labels there speak for them, and so is spreading where no label reaches (`Silence`).
+    Networks read every attribute of the neighbours: where some must be read of the node alone, they are left out beside others.
 
     Args:
         members: Detectors, or their names; default: linear, gcn, forest, boosting where it has labels enough, and
@@ -76,12 +82,14 @@ class Stack(Detector):
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
     ) -> Self:
         wanted = self._unfitted()
+        all_networks = all(isinstance(member, Network) for member in wanted)
         self.members_: list[Detector] = []
         self.places_: list[int] = []
         self.left_out_reasons_: dict[str, str] = {}
         for number, member in enumerate(wanted):
             step = None if progress is None else _share_of(progress, member.name, number, len(wanted))
-            reason = _fit(member, inputs, labels, seed, step, beside_others=len(wanted) > 1)
+            told = bool(inputs.apart) and isinstance(member, Network) and not all_networks
+            reason = _fit(member, inputs, labels, seed, step, beside_others=len(wanted) > 1, may_be_told=told)
             if reason is None:
                 self.members_.append(member)
                 self.places_.append(number)

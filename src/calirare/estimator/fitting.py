@@ -16,6 +16,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.data.node_keys import keys_of_nodes
 from calirare.data.split import Split
+from calirare.data.tables.findings.from_labels import made_from_labels
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes, Progress
 from calirare.detectors.left_out.folds import fold_numbers
 from calirare.detectors.networks.fitting.training import Training
@@ -26,6 +27,7 @@ from calirare.detectors.registry import make_detector
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.asked import AskedGraph
+from calirare.estimator.beware import log_beware
 from calirare.estimator.fitted import Fitted
 from calirare.estimator.labels import CountedShares, ReadLabels, move_rare_share
 from calirare.estimator.methods import PRIORS, Method, get_method
@@ -56,6 +58,9 @@ class Fitting(Fitted):
     def fit(self, graph: RareGraph, split: Split | None = None, *, progress: Progress | None = None) -> Self:
         """Fit the detector on the labels the method declares, then calibrate.
 
+        What must be known before any number is logged as a warning: that no skill is shown, and columns that are made from
+        labels. What neighbours have in these is not read.
+
         Args:
             graph: The graph; not changed.
             split: Which labels train and validate. Without it: the split that came with the graph, else every known
@@ -69,7 +74,10 @@ class Fitting(Fitted):
         >>> clf.classes_, clf.labelled_nodes_.size, len(clf.history_.loss)
         (array([0, 1]), 151, 20)
         """
-        return self.calibrate(self.fit_detector(graph, split, progress=progress), graph, split)
+        trained = self.fit_detector(graph, split, progress=progress)
+        self.calibrate(trained, graph, split)
+        log_beware(self, graph, tuple(trained.inputs.apart))
+        return self
 
     def fit_detector(
         self,
@@ -94,7 +102,9 @@ class Fitting(Fitted):
         method, seed = get_method(self.method), self._seed()
         read = ReadLabels.of(method, graph, split, seed)
         detector = self._make_detector(method)
-        inputs = inputs or DetectorInputs(graph, device=choose_device(self.device), seed=seed)
+        if inputs is None:
+            made = made_from_labels(graph, *read.all)
+            inputs = DetectorInputs(graph, device=choose_device(self.device), seed=seed, apart=made)
         labels = self._labelled(graph, read.train_nodes, read.train_y)
         if isinstance(detector, Network):
             validation = None

@@ -77,6 +77,11 @@ class ReadLabels:
                 "Give more, or use method='jackknife', which needs no held-out labels."
             )
 
+    @property
+    def all(self) -> tuple[np.ndarray, np.ndarray]:
+        """Nodes and classes of both."""
+        return np.concatenate([self.train_nodes, self.val_nodes]), np.concatenate([self.train_y, self.val_y])
+
     def counted(self, graph: RareGraph) -> CountedShares:
         """Class shares of the population: the validation labels' where they are of every class, else the training labels'."""
         for y in (self.val_y, self.train_y):

@@ -1,4 +1,4 @@
-"""What must be said before any number: leaks, no skill, few labels, labels that are no random sample."""
+"""What must be said before any number: leaks, columns made from labels, no skill, few labels, labels that are no random sample."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from calirare.data.tables.audit import find_leaks
 from calirare.data.tables.findings.finding import ignore
 from calirare.decisions.column_names import say_column
 from calirare.decisions.wording import wording_of
+from calirare.estimator.beware import say_made
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import read_nodes
 from calirare.estimator.known_again import is_graph_of_fit
@@ -48,7 +49,8 @@ def score_lines(clf: RareCategoryClassifier, graph: RareGraph | None, skill: Ski
     rare, at_fit = wording_of(clf, 0.9).rare, clf.skill()
     shown = at_fit if skill is None else skill
     said = few_labels(at_fit.num_rare, rare) if shown.shown else shown.sentence(rare, clf.base_rate_)
-    return tuple(words for words in (warn_of_leaks(() if graph is None else find_leaks(graph)), said) if words)
+    leaks, made = ("", "") if graph is None else (warn_of_leaks(find_leaks(graph)), say_made(clf, graph))
+    return tuple(words for words in (leaks, made, said) if words)
 
 
 def warn_of_leaks(columns: Sequence[str]) -> str:

@@ -152,5 +152,6 @@ def _without_edges(graph: RareGraph) -> RareGraph:
 
 
 def _losses(graph: RareGraph, detector: str | Stack, nodes: np.ndarray) -> np.ndarray:
-    clf = RareCategoryClassifier(detector, seed=0).fit(graph, Split(train=nodes))
+    clf, split = RareCategoryClassifier(detector, seed=0), Split(train=nodes)
+    clf.calibrate(clf.fit_detector(graph, split), graph, split)  # `fit` would log what to beware of, for nobody to read
     return label_losses(clf.labelled_y_, clf.predict_left_out())

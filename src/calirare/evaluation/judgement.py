@@ -11,7 +11,9 @@ import numpy as np
 
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
+from calirare.data.tables.findings.from_labels import made_from_labels
 from calirare.data.tables.findings.undecided import find_undecided
+from calirare.estimator.beware import is_honest_about
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.estimator.evidence import Evidence, gather_evidence
 from calirare.evaluation.first_lines import warn_of_chosen_labels
@@ -138,7 +140,9 @@ def evaluate(
     skill = _skill(evidence)
     chosen = evidence.source != "unread" and bool(warn_of_chosen_labels(clf, graph))
     undecided = [finding.words for finding in find_undecided(graph)]
-    verdict = judge(evidence, before, after, clf.base_rate_, skill, find_leaks(graph), undecided, chosen)
+    made = made_from_labels(graph)
+    leaks = (*find_leaks(graph), *(() if is_honest_about(clf, graph, made) else made))
+    verdict = judge(evidence, before, after, clf.base_rate_, skill, leaks, undecided, chosen)
     return Evaluation(evidence, before, after, skill, verdict, size)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import by_column
-from calirare.data.feature_places import HAS
+from calirare.data.feature_places import HAS, feature_places
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
 from calirare.features.clocks import clock_columns, find_clocks
@@ -56,6 +56,7 @@ class OwnPlan:
         weekdays: The dates of which the day of the week is told.
         round: The numbers of which it is told how round they are.
         peers: Numbers beside what is usual with the same category.
+        apart: Those of the attributes that are read of the node itself alone, never of its neighbours.
     """
 
     feature_names: tuple[str, ...]
@@ -70,10 +71,12 @@ class OwnPlan:
     weekdays: tuple[NodeNumber, ...] = ()
     round: tuple[RoundNumber, ...] = ()
     peers: tuple[Peers, ...] = ()
+    apart: tuple[str, ...] = ()
 
     @classmethod
-    def learn(cls, graph: RareGraph, seed: int) -> OwnPlan:
-        names = unique_names(graph.attribute_names)
+    def learn(cls, graph: RareGraph, seed: int, apart: Collection[str] = ()) -> OwnPlan:
+        """From the attributes; those that come of the columns `apart` of the table are kept from the neighbours."""
+        names = tuple(unique_names(graph.attribute_names))
         said, width = graph.num_words, graph.num_features
         wide = (said or width) > WIDE
         num_words = (said or width) if wide and (said or sp.issparse(graph.x)) else 0
@@ -81,10 +84,18 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        beside = (dates := find_dates(graph)), find_sizes(graph), find_categories(graph)
+        told = find_dates(graph), find_sizes(graph), find_categories(graph)
+        dates, sizes, categories = (tuple(one for one in found if one.name not in apart) for found in told)
         hours, weekdays = find_clocks(dates, graph.x)
-        alone = find_round(graph), find_peers(graph)
-        return cls(tuple(names), num_words, few, basis, kinds, *beside, hours, weekdays, *alone)
+        rounded = tuple(one for one in find_round(graph) if one.number.name not in apart)
+        peers = tuple(one for one in find_peers(graph) if not {one.number.name, one.category.name} & {*apart})
+        alone = attributes_of(graph, apart)
+        if basis is not None and not num_words:
+            basis[alone] = 0.0
+        return cls(
+            names, num_words, few, basis, kinds, dates, sizes, categories, hours, weekdays, rounded, peers,
+            tuple(names[k] for k in alone),
+        )  # fmt: skip
 
     def check(self, graph: RareGraph) -> None:
         if graph.num_features != len(self.feature_names):
@@ -173,6 +184,17 @@ class OwnPlan:
             codes = [code for code, name in enumerate(graph.node_type_names) if name == kind]
             is_kind = np.zeros(graph.num_nodes) if graph.node_type is None else np.isin(graph.node_type, codes)
             yield f"kind = {kind}", is_kind.astype(np.float32)
+
+
+def attributes_of(graph: RareGraph, columns: Collection[str]) -> list[int]:
+    """Where the attributes of these columns stand, with those that say where a value is missing."""
+    if not graph.table_columns:
+        return [k for k, name in enumerate(graph.attribute_names) if name in columns]
+    found = []
+    for column, places, gap in feature_places(graph.table_columns):
+        if column["name"] in columns:
+            found += [*range(places.start, places.stop), *([] if gap is None else [gap])]
+    return found
 
 
 def unique_names(names: Iterable[str], taken: set[str] | None = None) -> Iterator[str]:

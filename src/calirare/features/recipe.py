@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -86,9 +86,15 @@ class ColumnRecipe:
         return cls.learn_and_apply(graph, seed)[0]
 
     @classmethod
-    def learn_and_apply(cls, graph: RareGraph, seed: int = 0) -> tuple[Self, Columns]:
-        """The recipe and the graph's columns, at the price of one."""
-        own = OwnPlan.learn(graph, seed)
+    def learn_and_apply(cls, graph: RareGraph, seed: int = 0, apart: Collection[str] = ()) -> tuple[Self, Columns]:
+        """The recipe and the graph's columns, at the price of one.
+
+        Args:
+            graph: The graph.
+            seed: Of what is random.
+            apart: Columns of the nodes about which neighbours are not asked.
+        """
+        own = OwnPlan.learn(graph, seed, apart)
         said = {"days": own.days(graph.x), "sizes": own.above_zero(graph.x), "codes": own.codes(graph.x)}
         edges = plan_edges(edge_table(graph), compare=graph.edges is not None, **said)
         own = own.with_told(*((set(), set()) if edges is None else (edges.sizes, edges.node_categories)))
@@ -292,7 +298,11 @@ def _propagated(
     apart = set(own.spelled_words if own.num_words or own.basis is None else own.feature_names)
     first = sum(name in apart for name in names)
     types = edges.types if edges is not None else ()
-    return first, [whose_column(*one, types) for one in list(zip(names, groups, strict=True))[first:]]
+    left = set(own.apart)
+    return first, [
+        None if group == "own" and name in left else whose_column(name, group, types)
+        for name, group in list(zip(names, groups, strict=True))[first:]
+    ]
 
 
 def _attributes(names: Sequence[str], whose: Sequence[Whose | None], own: OwnPlan) -> list[str]:

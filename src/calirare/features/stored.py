@@ -72,6 +72,7 @@ def _own(state: Any) -> OwnPlan:
     if "num_words" not in state and state.get("words"):
         own = replace(own, num_words=len(names))
     _different(names, "feature_names")
+    _need(set(own.apart) <= set(names), "what is apart must be attributes")
     _need(0 <= own.num_words <= len(names), "num_words must count attributes")
     if basis is not None:
         own = replace(own, basis=_numbers(basis, (own.num_words or len(names), None), "basis").astype(np.float32))

@@ -13,6 +13,7 @@ The rules, in one place:
 * **codes**: whole numbers, most of which repeat, under a name such as `port` or `branch`, which are summed up as quantities.
 * **spellings**: categories that differ in case or blanks alone.
 * **leak by an edge column**: `calirare.data.tables.findings.edges`.
+* **leak by neighbours**: `calirare.data.tables.findings.from_labels`.
 * **undecided**: `calirare.data.tables.findings.undecided`.
 * **contradiction**: `calirare.data.tables.findings.twins`.
 """
@@ -32,6 +33,7 @@ from calirare.data.tables.cells.spellings import known_spellings
 from calirare.data.tables.findings.columns import AuditColumn, audit_columns, joining_columns, labelled_rows
 from calirare.data.tables.findings.edges import audit_edges, edge_audit_columns
 from calirare.data.tables.findings.finding import PURE, Finding, gives_away, ignore, retype
+from calirare.data.tables.findings.from_labels import find_made_from_labels
 from calirare.data.tables.findings.read_counts import values_counted
 from calirare.data.tables.findings.twins import find_contradictions
 from calirare.data.tables.findings.undecided import find_undecided
@@ -99,6 +101,8 @@ def audit_graph(graph: RareGraph) -> Audit:
     found += [*_identifiers(graph), *_spellings(graph), *_infinite(graph)]
     found += find_contradictions(graph)
     found += audit_edges(graph)
+    known_leaks = {one.column for one in found if one.severity == "leak"}
+    found += [one for one in find_made_from_labels(graph) if one.column not in known_leaks]
     return Audit.of(found)
 
 

@@ -10,6 +10,7 @@ from functools import cache, partial
 import numpy as np
 import polars as pl
 import pytest
+from made_columns import World
 from ray_cluster import run_program
 
 import calirare as cr
@@ -372,3 +373,16 @@ def test_the_queue_is_told_as_at_once(detector, tables, tmp_path, monkeypatch):
     nodes = np.array([graph.index_of(name) for name in queue["id"]])
     assert queue["reason"].to_list() == whole.write(nodes, ["review"] * 12, np.zeros(12, dtype=bool)).tolist()
     assert len(set(queue["reason"])) > 3
+
+
+def test_a_column_that_is_made_from_labels_is_read_of_the_node_alone_here_too(tmp_path):
+    world = World.draw(n=800, rare=0.15, labelled=0.5)
+    paths = tmp_path / "nodes.parquet", tmp_path / "edges.parquet"
+    for path, columns in zip(paths, world.tables(contacts=world.sums(world.y * world.known)), strict=True):
+        pl.DataFrame({name: list(column) for name, column in columns.items()}).write_parquet(path)
+    graph = cr.read_tables(*paths, label="fraud", rare="yes")
+    classifier = cr.RareCategoryClassifier("linear").fit(graph)
+    assert classifier.state_.recipe.own.apart == ("contacts",)
+    score_in_parts(classifier, *paths, tmp_path / "s.parquet", partitions=4)
+    found = pl.read_parquet(tmp_path / "s.parquet").sort("id")["probability"]
+    np.testing.assert_allclose(found.to_numpy(), classifier.predict_proba(graph)[:, 1], atol=2e-6)

@@ -12,6 +12,7 @@ import pytest
 import calirare as cr
 from calirare.data.graph import RareGraph
 from calirare.errors import ModelFormatError
+from calirare.features.own import OwnPlan
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.in_parts import score_in_parts
 from calirare.scoring.live.scores import LiveScores
@@ -90,6 +91,14 @@ def test_beside_peers_is_beside_the_median() -> None:
     ).to_series()
     known = [k for k in range(SIZE) if k != 7]
     np.testing.assert_allclose(found[known], want.to_numpy()[known], rtol=1e-3)
+
+
+def test_nothing_is_made_of_columns_that_neighbours_must_not_be_asked_about() -> None:
+    graph = read(tables())
+    apart = OwnPlan.learn(graph, 0, apart=("income", "specialty", "opened"))
+    assert not (apart.round or apart.peers or apart.hours or apart.dates)
+    told = OwnPlan.learn(graph, 0)
+    assert told.round and told.peers and told.hours and told.dates
 
 
 def test_nothing_is_told_of_what_does_not_tell() -> None:

@@ -84,8 +84,10 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        told = find_dates(graph), find_sizes(graph), find_categories(graph)
-        dates, sizes, categories = (tuple(one for one in found if one.name not in apart) for found in told)
+        dates, sizes = (
+            tuple(one for one in found if one.name not in apart) for found in (find_dates(graph), find_sizes(graph))
+        )
+        categories = tuple(one for one in find_categories(graph) if one.name not in apart)
         hours, weekdays = find_clocks(dates, graph.x)
         rounded = tuple(one for one in find_round(graph) if one.number.name not in apart)
         peers = tuple(one for one in find_peers(graph) if not {one.number.name, one.category.name} & {*apart})

@@ -185,7 +185,7 @@ def test_card_numbers_of_a_column_that_was_left_out_may_be_missing_later(caplog:
     rng = np.random.default_rng(0)
     owner = np.array([int(one[1:]) for one in edges["user"]])
     edges["card_id"] = [
-        f"{k * 7919 + 10**15:x}"
+        f"{k * 2_654_435_761 % 2**32:08x}"
         for k in np.where(rng.random(owner.size) < 0.95, np.arange(owner.size) + 300, owner // 4)
     ]
     model = fitted((nodes, edges))

@@ -376,7 +376,7 @@ def test_the_queue_is_told_as_at_once(detector, tables, tmp_path, monkeypatch):
 
 
 def test_a_column_that_is_made_from_labels_is_read_of_the_node_alone_here_too(tmp_path):
-    world = World.draw(n=800, rare=0.15, labelled=0.5)
+    world = World.draw(n=800, rare=0.15, labelled=0.5, alike=0.8)
     paths = tmp_path / "nodes.parquet", tmp_path / "edges.parquet"
     for path, columns in zip(paths, world.tables(contacts=world.sums(world.y * world.known)), strict=True):
         pl.DataFrame({name: list(column) for name, column in columns.items()}).write_parquet(path)
@@ -385,4 +385,5 @@ def test_a_column_that_is_made_from_labels_is_read_of_the_node_alone_here_too(tm
     assert classifier.state_.recipe.own.apart == ("contacts",)
     score_in_parts(classifier, *paths, tmp_path / "s.parquet", partitions=4)
     found = pl.read_parquet(tmp_path / "s.parquet").sort("id")["probability"]
+    assert np.ptp(found.to_numpy()) > 0.1
     np.testing.assert_allclose(found.to_numpy(), classifier.predict_proba(graph)[:, 1], atol=2e-6)

@@ -38,6 +38,10 @@ _MOST_KINDS = 4
 """Kinds of edges that are looked at apart."""
 
 
+_InOrder = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""Which nodes have a value, the different values in order, and where each node's stands among these."""
+
+
 @dataclass(frozen=True, eq=False)
 class _Around:
     """Labelled rare nodes around each node, one way of being joined.
@@ -98,11 +102,13 @@ def made_from_labels(graph: RareGraph, nodes: np.ndarray | None = None, y: np.nd
     if rare.sum() < FEWEST or not graph.num_edges or not graph.num_features or only_words:
         return ()
     around = list(_ways(graph, rare, labelled))
-    return tuple(
-        column.name
-        for column in audit_columns(graph)
-        if column.word is None and any(_follows(graph, column, one, rare, labelled) for one in around)
-    )
+    found = []
+    for column in audit_columns(graph):
+        if column.word is None:
+            in_order = _in_order(column.values)
+            if any(_follows(graph, column, in_order, one, rare, labelled) for one in around):
+                found.append(column.name)
+    return tuple(found)
 
 
 def find_made_from_labels(graph: RareGraph) -> Iterator[Finding]:
@@ -166,12 +172,26 @@ def _joined(source: np.ndarray, target: np.ndarray, num_nodes: int) -> sp.csr_ar
     return matrix
 
 
-def _follows(graph: RareGraph, column: AuditColumn, around: _Around, rare: np.ndarray, labelled: np.ndarray) -> bool:
+def _in_order(values: np.ndarray | None) -> _InOrder | None:
+    if values is None:
+        return None
+    known = np.flatnonzero(~np.isnan(values))
+    return known, *np.unique(values[known], return_inverse=True)
+
+
+def _follows(
+    graph: RareGraph,
+    column: AuditColumn,
+    in_order: _InOrder | None,
+    around: _Around,
+    rare: np.ndarray,
+    labelled: np.ndarray,
+) -> bool:
     """Whether the column follows who is joined to labelled rare nodes in this way."""
     there = around.count[graph.scored] > 0
     return any(
         _is_made(_spread_out(special, graph), around, rare, labelled, graph.scored)
-        for special in _special(column, there)
+        for special in _special(column, in_order, there)
     )
 
 
@@ -181,21 +201,20 @@ def _spread_out(special: np.ndarray, graph: RareGraph) -> np.ndarray:
     return found
 
 
-def _special(column: AuditColumn, there: np.ndarray) -> Iterator[np.ndarray]:
+def _special(column: AuditColumn, in_order: _InOrder | None, there: np.ndarray) -> Iterator[np.ndarray]:
     """Nodes that the column may set apart: those above or below the value that tells `there` best, or unusual ones."""
     if not there.any() or there.all():
         return
-    if column.values is None:
+    if column.values is None or in_order is None:
         if column.usual is not None:
             missing = np.zeros(there.size, dtype=bool) if column.missing is None else column.missing
             yield ~column.usual & ~missing
             yield column.usual
         return
-    known = np.flatnonzero(~np.isnan(column.values))
-    values, wanted = column.values[known], there[known]
+    known, distinct, place = in_order
+    wanted = there[known]
     if not wanted.any():
         return
-    distinct, place = np.unique(values, return_inverse=True)
     if distinct.size == 1:  # given or missing
         yield ~np.isnan(column.values)
         return

@@ -61,7 +61,7 @@ def logins(seed: int = 0, size: int = 300, sites: int = 30) -> Tables:
     return nodes, edges
 
 
-def read(tables: Tables, **options: Any) -> RareGraph:
+def read(tables: Any, **options: Any) -> RareGraph:
     return cr.read_tables(*tables, label="fraud", rare="yes", keep_unknown_edges=True, **options)
 
 
@@ -71,8 +71,8 @@ def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
     return dict(zip(columns.names, columns.values.T, strict=True))
 
 
-def fitted(tables: Tables) -> Any:
-    return cr.RareCategoryClassifier("linear", device="cpu").fit(read(tables))
+def fitted(tables: Any, **options: Any) -> Any:
+    return cr.RareCategoryClassifier("linear", device="cpu").fit(read(tables, **options))
 
 
 def split(edges: dict[str, Any], at: int) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -119,16 +119,17 @@ def test_columns_agree_with_loops(directed: bool) -> None:
             assert found[name][k] == pytest.approx(value, abs=1e-6)
 
 
-def test_scored_from_memory_in_parts_and_live(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("directed", [True, False])
+def test_scored_from_memory_in_parts_and_live(tmp_path: Any, monkeypatch: pytest.MonkeyPatch, directed: bool) -> None:
     tables = logins()
-    model = fitted(tables)
+    model = fitted(tables, directed=directed)
     names = model.state_.recipe.names
     assert sum("others have" in name or "with the same ip" in name for name in names) >= 2
     assert all(is_alone(name) for name in names if "others have" in name)
     files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
     for table, file in zip(tables, files, strict=True):
         pl.DataFrame(table).write_parquet(file)
-    whole = score_table(model, read(tables))
+    whole = score_table(model, read(tables, directed=directed))
     monkeypatch.setattr("calirare.data.parts.cell_tally._AT_ONCE", 1_000)  # several files of users
     monkeypatch.setattr("calirare.data.parts.partitioning.EDGE_ROWS", 700)
     score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=4)
@@ -250,6 +251,27 @@ def test_values_are_those_of_all_edge_tables_and_of_the_time() -> None:
     there = sharers_of(early, plan)["ip"]
     assert np.nanmax(there) < np.nanmax(sharers_of(both.edges, plan)["ip"])
     assert there.size == len(alone.edges)
+
+
+def test_several_edge_tables_in_parts_and_live(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:
+    nodes, edges = logins()
+    web, app = split({name: rows for name, rows in edges.items() if name != "note"}, 1_200)
+    paid = {"user": web["user"][:500], "site": web["site"][:500], "time": web["time"][:500]}  # has no such column
+    tables = {"web": web, "app": app, "paid": paid}
+    model = fitted((nodes, tables))
+    assert any("with the same ip" in name for name in model.state_.recipe.names)
+    whole = score_table(model, read((nodes, tables)))
+    known = dict(zip(whole["id"], whole["probability"], strict=True))
+    score_in_parts(model, nodes, tables, tmp_path / "scores.parquet", partitions=3)
+    parts = pl.read_parquet(tmp_path / "scores.parquet")
+    np.testing.assert_allclose(parts["probability"], [known[one] for one in parts["id"]], atol=1e-6)
+    before, came = split(app, 1_150)
+    live = LiveScores(model, read_for(model, nodes, tables | {"app": before}))
+    caplog.clear()
+    found = live.score(None, {"app": came}, also=nodes["id"])
+    np.testing.assert_allclose(found["probability"], [known[one] for one in found["id"]], atol=1e-6)
+    live.score(None, {"paid": {name: rows[:2] for name, rows in paid.items()}}, also=["U1"])
+    assert "are missing" not in caplog.text
 
 
 def test_they_are_planned_where_nodes_differ() -> None:

@@ -19,7 +19,7 @@ from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.same import with_same
 from calirare.data.tables.gathering.tables import codes_as_at_fit, frames_of, gather_edges, gather_nodes, nodes_of_edges
 from calirare.data.tables.libraries import pl
-from calirare.data.tables.schema.edge_cells import read_edge_cells
+from calirare.data.tables.schema.edge_cells import read_edge_cells, warn_of_lacking
 from calirare.data.tables.schema.edge_columns import apply_edge_columns
 from calirare.data.tables.schema.edges import edge_weights
 from calirare.data.tables.schema.preprocess import apply_columns
@@ -144,6 +144,7 @@ def _all_tables(edges: Any, schema: Mapping[str, Any]) -> Any:
             f"edges of this model come in several tables: give rows by the name of the table, one of {list(own)}."
         )
     columns = [column["name"] for column in schema["edges"].get("columns", ()) if column["kind"] != "ignore"]
+    columns += schema["edges"].get("cells", ())
     for name in [name for name in own if name not in tables and set(tables) <= set(own)]:
         none = dict.fromkeys((own[name]["source"], own[name]["target"], *columns), ())
         tables[name] = frames_of({name: none}, "edges")[name]
@@ -279,7 +280,9 @@ def _table(
         return None, weight
     codes, names = codes_as_at_fit(rows.type, rows.type_names, said.get("types", ()))
     columns, _ = apply_edge_columns(rows.frame, said.get("columns", ()))
-    cells = read_edge_cells(rows.frame, tuple(graph.edges.cells))
+    asked = tuple(graph.edges.cells)
+    warn_of_lacking(asked if ends.size else (), rows.frame.columns)
+    cells = read_edge_cells(rows.frame, asked)
     return EdgeTable(ends[0], ends[1], columns, graph.edges.directed, codes, names, cells), weight
 
 

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 _NEW = ("new-1", "new-2")
+_ANY = "any value"
+"""Where it counts only whether others have the same."""
 _MOMENT = "2024-01-31 12:00:00"
 
 
@@ -41,6 +43,7 @@ def _edge(said: Mapping[str, Any], ends: Mapping[str, str]) -> dict[str, Any]:
         row[said["type"]] = next(iter(said.get("types", ())), None)
     if said.get("weight"):
         row[said["weight"]] = 1.0
+    row |= dict.fromkeys(said.get("cells", ()), _ANY)
     return row | {column["name"]: _value(column) for column in said.get("columns", ()) if column["kind"] != "ignore"}
 
 

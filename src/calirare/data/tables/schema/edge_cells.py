@@ -86,7 +86,8 @@ def warn_of_lacking(names: Sequence[str], columns: Collection[str]) -> None:
     """Say which columns of the fit the edges lack."""
     if lacking := [name for name in names if name not in columns]:
         logger.warning(
-            "columns %r of edges are missing: whether others have the same values is not known, and set to its mean at fit.",
+            "columns %r of edges are missing: whether others have the same values is not known of these rows. Of nodes without "
+            "any such value it is set to its mean at fit.",
             lacking,
         )
 

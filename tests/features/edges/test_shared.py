@@ -14,6 +14,7 @@ import calirare as cr
 from calirare.data.as_of import edges_before
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
+from calirare.data.tables.describe import describe_schema
 from calirare.decisions.column_names import say_column
 from calirare.errors import InputError, ModelFormatError
 from calirare.features.alone import is_alone
@@ -23,6 +24,7 @@ from calirare.features.recipe import ColumnRecipe
 from calirare.scoring.in_parts import score_in_parts
 from calirare.scoring.live.handover import hand_over, take_over
 from calirare.scoring.live.scores import LiveScores
+from calirare.scoring.service.examples import example_bodies
 from calirare.scoring.table import read_for, score_table
 
 Tables = tuple[dict[str, Any], dict[str, Any]]
@@ -209,6 +211,23 @@ def test_models_of_earlier_versions_score_as_before() -> None:
     np.testing.assert_array_equal(old.apply(graph).values, old.apply(read(tables)).values)
 
 
+def test_graphs_keep_them_and_descriptions_say_so(tmp_path: Any) -> None:
+    nodes, edges = logins()
+    number = [f"c{k if k % 3 else k // 30}" for k in range(len(edges["user"]))]
+    graph = read((nodes, {**edges, "card": number}))
+    graph.save(tmp_path / "graph.npz")
+    again = RareGraph.load(tmp_path / "graph.npz")
+    assert graph.edges is not None and again.edges is not None
+    assert list(again.edges.cells) == ["ip", "note", "card"]
+    for name, cells in graph.edges.cells.items():
+        np.testing.assert_array_equal(again.edges.cells[name], cells)
+    assert graph.schema is not None
+    said = {row["column"]: row["treatment"] for row in describe_schema(graph.schema)}
+    assert said["card"].startswith("whether others have the same value: ")
+    assert said["ip"].endswith("; whether others have the same value")
+    assert example_bodies(graph.schema)["ToScore"]["edges"][0]["card"] == "any value"
+
+
 def test_what_all_or_nobody_shares_is_not_asked() -> None:
     nodes, edges = logins()
     edges |= {"own": [f"{one}, {k}" for k, one in enumerate(edges["user"])], "owner": edges["user"]}
@@ -244,13 +263,12 @@ def test_values_are_those_of_all_edge_tables_and_of_the_time() -> None:
     np.testing.assert_array_equal(sharers_of(graph.edges, plan)["ip"], sharers_of(both.edges, plan)["ip"])
     early = edges_before(both.edges, 1.7e9 + 3600 * 300)
     rows = np.array(edges["time"]) < 1.7e9 + 3600 * 300
-    alone = read(
-        (nodes, {name: [one for one, kept in zip(of, rows, strict=True) if kept] for name, of in edges.items()})
-    )
+    kept = {name: [one for one, there in zip(of, rows, strict=True) if there] for name, of in edges.items()}
+    alone = cr.read_tables(nodes, kept, schema=both.schema)
     assert alone.edges is not None
     there = sharers_of(early, plan)["ip"]
     assert np.nanmax(there) < np.nanmax(sharers_of(both.edges, plan)["ip"])
-    assert there.size == len(alone.edges)
+    np.testing.assert_array_equal(there, sharers_of(alone.edges, plan)["ip"])
 
 
 def test_several_edge_tables_in_parts_and_live(tmp_path: Any, caplog: pytest.LogCaptureFixture) -> None:

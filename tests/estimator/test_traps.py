@@ -229,6 +229,7 @@ def test_tables_that_were_read_on_their_own_are_refused(caplog):
     edges = {"source": rng.integers(0, 80, 99), "target": rng.integers(0, 80, 99)}
     graph = cr.read_tables(nodes, edges, label="y", rare=True)
     clf = cr.RareCategoryClassifier("linear").fit(graph)
+    caplog.clear()  # of no skill
     later = nodes | {"age": 5 * nodes["age"] + 3}
     with pytest.raises(InputError, match=r"'age' is scaled otherwise.* read_tables\(…, schema=clf.schema_\)"):
         clf.predict_proba(cr.read_tables(later, edges, label="y", rare=True))

@@ -8,6 +8,7 @@ from typing import get_args
 
 from calirare.data.feature_places import HAS
 from calirare.decisions.numbers import say_duration
+from calirare.features.bursts import NEAREST
 from calirare.features.clocks import HOUR, WEEKDAY
 from calirare.features.edge_columns import OUTGOING_SHARE
 from calirare.features.edges.again import AGAIN
@@ -99,7 +100,12 @@ def _near_date(time: str, days: str, when: str, end: str, date: str, way: str) -
     return f"share of {way} {time} at most {say_duration(float(days))} {when} {end} {date}"
 
 
-_OF_OWN = {HOUR: "hour of {}", WEEKDAY: "day of the week of {}", ZEROS: "zeros at the end of {}"}
+_OF_OWN = {
+    HOUR: "hour of {}",
+    WEEKDAY: "day of the week of {}",
+    ZEROS: "zeros at the end of {}",
+    NEAREST: f"time from {{}} to the third nearest of other nodes{IN_DAYS}",
+}
 _NUMBER = r"(\d+(?:\.\d+)?(?:e[+-]\d+)?)"
 _STATISTICS = "sum|mean|spread|relative spread|least|greatest|last|first|span|mean gap|least gap|unevenness of gaps"
 _SAID: list[tuple[re.Pattern[str], Callable[..., str]]] = [
@@ -221,6 +227,8 @@ def say_column(name: str) -> str:
     ('sum of outgoing amount (wire, mean over neighbours)', 'number of distinct incoming neighbours')
     >>> say_column("opened, hour of the day"), say_column("income, zeros at its end, mean over neighbours")
     ('hour of opened', 'zeros at the end of income (mean over neighbours)')
+    >>> say_column("opened, log days to the third nearest of other nodes")
+    'time from opened to the third nearest of other nodes in days'
     >>> say_column("time in days, wait of incoming until outgoing"), say_column("time, unevenness of gaps of outgoing")
     ('wait from incoming to next outgoing time in days', 'unevenness of gaps of outgoing time')
     """

@@ -27,6 +27,7 @@ from calirare.decisions.column_names import (
 )
 from calirare.decisions.numbers import say_code, say_day, say_duration, say_number, say_share
 from calirare.decisions.others import Others
+from calirare.features.bursts import NEAREST
 from calirare.features.columns import Columns
 from calirare.features.edges.rhythm import CHANGE
 from calirare.features.edges.usual import AGAINST_USUAL
@@ -114,6 +115,8 @@ class Facts:
         if near or (name not in self._own and _is_share(name)):
             said, usual = _told_apart(value, median, *(f"{{:.{digits}%}}".format for digits in range(4)))
             return f"{words} is {said}, {rank} (median {usual})"
+        if NEAREST in name:  # a logarithm
+            value, median = np.exp(value), np.exp(median)
         if self._is_duration(name):
             words = words.replace(IN_DAYS, "")
             ways = [partial(say_duration, digits=digits) for digits in range(3, 7)]
@@ -122,7 +125,7 @@ class Facts:
             say = say_code if others.are_codes else say_number
             finer = (f"{{:,.{digits}g}}".format for digits in range(4, 7))
             said, usual = _told_apart(_rounded(value), _rounded(median), say, *finer)
-        signed = others.values[0] < -others.noise
+        signed = others.values[0] < -others.noise and NEAREST not in name
         times = value / median if median > 0 and not signed else 0.0
         if times >= _TIMES:
             return f"{words} is {said}, {_times(times)} the median ({usual})"

@@ -22,7 +22,7 @@ _UNEVEN = 4.0
 
 def find_clocks(dates: Sequence[NodeNumber], x: Any) -> tuple[tuple[NodeNumber, ...], tuple[NodeNumber, ...]]:
     """Those of the dates whose hours, and those whose weekdays, are told."""
-    hours = tuple(date for date in dates if _has_hours(days := date.values(x)) and _uneven(_hour(days), 24))
+    hours = tuple(date for date in dates if has_hours(days := date.values(x)) and _uneven(_hour(days), 24))
     return hours, tuple(date for date in dates if _uneven(_weekday(date.values(x)), 7))
 
 
@@ -41,7 +41,8 @@ def clock_columns(
         yield date.name + WEEKDAY, _weekday(date.values(x)) + 1
 
 
-def _has_hours(days: np.ndarray) -> bool:
+def has_hours(days: np.ndarray) -> bool:
+    """Whether dates say the time of day."""
     known = days[~np.isnan(days)]
     return known.size > 0 and bool(np.mean(np.abs(known - np.round(known)) > _MINUTE) >= _HAVE_HOURS)
 

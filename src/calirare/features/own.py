@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -14,6 +14,7 @@ from calirare.data.arrays import by_column
 from calirare.data.feature_places import HAS, feature_places
 from calirare.data.graph import RareGraph
 from calirare.errors import InputError
+from calirare.features.bursts import NEAREST, burst_columns, find_bursts, sorted_dates
 from calirare.features.clocks import clock_columns, find_clocks
 from calirare.features.edges.dates import days_between, find_dates
 from calirare.features.edges.multiples import above_zero, find_sizes
@@ -57,6 +58,7 @@ class OwnPlan:
         round: The numbers of which it is told how round they are.
         peers: Numbers beside what is usual with the same category.
         apart: Those of the attributes that are read of the node itself alone, never of its neighbours.
+        bursts: The dates of which it is told how near those of others are.
     """
 
     feature_names: tuple[str, ...]
@@ -72,6 +74,7 @@ class OwnPlan:
     round: tuple[RoundNumber, ...] = ()
     peers: tuple[Peers, ...] = ()
     apart: tuple[str, ...] = ()
+    bursts: tuple[NodeNumber, ...] = ()
 
     @classmethod
     def learn(cls, graph: RareGraph, seed: int, apart: Collection[str] = ()) -> OwnPlan:
@@ -96,7 +99,7 @@ class OwnPlan:
             basis[alone] = 0.0
         return cls(
             names, num_words, few, basis, kinds, dates, sizes, categories, hours, weekdays, rounded, peers,
-            tuple(names[k] for k in alone),
+            tuple(names[k] for k in alone), find_bursts(dates, graph.x),
         )  # fmt: skip
 
     def check(self, graph: RareGraph) -> None:
@@ -173,13 +176,34 @@ class OwnPlan:
         """`(N,)` dates, sizes and categories among attributes, which edges are told beside."""
         return self.days(x) | self.above_zero(x) | self.codes(x)
 
-    def derived(self, graph: RareGraph) -> Iterator[tuple[str, np.ndarray]]:
-        """Leading directions, what dates and numbers tell beside their size, and the kind of node."""
+    @property
+    def unheard(self) -> set[str]:
+        """Names of own columns about which neighbours are not asked; a new node may change those of others."""
+        return {*self.apart, *(date.name + NEAREST for date in self.bursts)}
+
+    def everyone(self, x: Any) -> dict[str, np.ndarray]:
+        """The dates of all nodes to which those of one are compared, ascending."""
+        return sorted_dates(self.bursts, x)
+
+    def beside_everyone(self, x: Any, everyone: Mapping[str, np.ndarray]) -> Iterator[tuple[str, np.ndarray]]:
+        """Columns that others change too: how near their dates are."""
+        return burst_columns(self.bursts, x, everyone)
+
+    def derived(
+        self, graph: RareGraph, everyone: Mapping[str, np.ndarray] | None = None
+    ) -> Iterator[tuple[str, np.ndarray]]:
+        """Leading directions, what dates and numbers tell beside their size, and the kind of node.
+
+        Args:
+            graph: Of which attributes and kinds are read.
+            everyone: What `everyone` gives of all nodes; default: these are all.
+        """
         if self.basis is not None:
             found = directions(words_of(graph.x, len(self.basis)), self.basis)
             yield from zip(self._directions, found.T, strict=True)
         yield from days_between(self.days(graph.x))
         yield from clock_columns(self.hours, self.weekdays, graph.x)
+        yield from self.beside_everyone(graph.x, self.everyone(graph.x) if everyone is None else everyone)
         yield from round_columns(self.round, graph.x)
         yield from ((one.name, one.values(graph.x)) for one in self.peers)
         for kind in self.kinds:

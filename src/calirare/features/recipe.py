@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property, partial
 from typing import Any, Self
@@ -264,7 +264,13 @@ def _summed(
 
 
 def base_columns(
-    own: OwnPlan, graph: RareGraph, structure: Make, edges: Make | None = None, *, with_words: bool = True
+    own: OwnPlan,
+    graph: RareGraph,
+    structure: Make,
+    edges: Make | None = None,
+    *,
+    with_words: bool = True,
+    everyone: Mapping[str, np.ndarray] | None = None,
 ) -> Iterator[Base]:
     """Everything but the neighbours' columns, each name once; a derived column gives way to an attribute's name.
 
@@ -274,10 +280,11 @@ def base_columns(
         structure: Each node's place in the graph.
         edges: What its edges say; None where there is no table of them.
         with_words: Whether words that are spelled out are among them; if not, their names are taken all the same.
+        everyone: `OwnPlan.everyone` of all nodes; default: these are all.
     """
     families: list[tuple[ColumnGroup, Make]] = [
         ("own", lambda: own.plain(graph, with_words=with_words)),
-        ("own", lambda: own.derived(graph)),
+        ("own", lambda: own.derived(graph, everyone)),
         ("structure", structure),
         ("edges", edges or (lambda: ())),
     ]
@@ -298,7 +305,7 @@ def _propagated(
     apart = set(own.spelled_words if own.num_words or own.basis is None else own.feature_names)
     first = sum(name in apart for name in names)
     types = edges.types if edges is not None else ()
-    left = set(own.apart)
+    left = own.unheard
     return first, [
         None if group == "own" and name in left else whose_column(name, group, types)
         for name, group in list(zip(names, groups, strict=True))[first:]

@@ -78,7 +78,7 @@ def _own(state: Any) -> OwnPlan:
         own = replace(own, basis=_numbers(basis, (own.num_words or len(names), None), "basis").astype(np.float32))
     _need(not own.num_words or basis is not None, "words must have a basis")
     beside = tuple(one.number for one in own.round + own.peers)
-    for number in own.dates + own.sizes + own.hours + own.weekdays + beside:
+    for number in own.dates + own.sizes + own.hours + own.weekdays + own.bursts + beside:
         right = 0 <= number.at < len(names) and -1 <= number.gap < len(names)
         _need(right, "a date or size must be an attribute")
         _need(max(abs(number.mean), abs(number.scale)) <= LARGEST, "dates and sizes must be finite")

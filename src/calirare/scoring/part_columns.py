@@ -11,6 +11,8 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
@@ -55,10 +57,11 @@ class PartColumns:
     # The passes
 
     def write_structure(self, _: int = 0) -> None:
-        """The structure columns of every node, in one process; the number of the part does not matter."""
+        """The structure columns of every node and the dates of all, in one process; the number of the part does not matter."""
         found = np.stack(list(structure_of(_whole(self.parts)).values()), axis=1)
         self._structure.clear()
         self._structure.write(0, found)
+        self._write_everyone()
 
     def write_usual(self, number: int) -> None:
         """What is usual at a part's nodes, their dates and sizes, and who meets there, for the other ends of their edges."""
@@ -94,7 +97,8 @@ class PartColumns:
                 usual, beside, self._met_by(number), table.cells
             )  # which were counted when they were read
             found += alone_columns(table, plan, stop - start, others)
-        columns = base_columns(self.recipe.own, some, lambda: zip(STRUCTURE, structure.T, strict=True), lambda: found)
+        place = zip(STRUCTURE, structure.T, strict=True)
+        columns = base_columns(self.recipe.own, some, lambda: place, lambda: found, everyone=self._everyone)
         values = self.recipe.at_means(stop - start, self._base.width)
         self.recipe.fill(columns, values)
         self._base.write(start, values)
@@ -155,6 +159,21 @@ class PartColumns:
     @property
     def _structure(self) -> RowFile:
         return RowFile(self.parts.folder / "structure", self.parts.num_nodes, len(STRUCTURE), "<f8")
+
+    def _write_everyone(self) -> None:
+        own = self.recipe.own
+        cuts = self.parts.cuts if own.bursts else []
+        found = [own.everyone(self.parts.features.read(*some)) for some in pairwise(cuts)]
+        for k, date in enumerate(own.bursts):
+            np.save(self._dates(k), np.sort(np.concatenate([one[date.name] for one in found])))
+
+    @cached_property
+    def _everyone(self) -> dict[str, np.ndarray]:
+        """`OwnPlan.everyone` of all parts."""
+        return {date.name: np.load(self._dates(k)) for k, date in enumerate(self.recipe.own.bursts)}
+
+    def _dates(self, number: int) -> Path:
+        return self.parts.folder / f"dates-{number:03d}.npy"
 
     def _write_times(self, number: int, times: dict[str, Extent]) -> None:
         (self.parts.folder / f"times-{number:05d}.json").write_text(json.dumps(times), encoding="utf-8")

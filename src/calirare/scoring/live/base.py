@@ -66,6 +66,8 @@ class Standing:
         self.base = recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
             self.relations[relation] = self._links(*relation)
+        self.everyone = self.recipe.own.everyone(graph.x)
+        """The dates of all nodes to which those of one are compared."""
         self.own_sums = self._own_sums()
         """Sums of own columns, less the population's means, over the neighbours, where two steps are wanted."""
         if graph.edges is not None:
@@ -207,9 +209,30 @@ class GrownBase:
             return nodes, values
         some = some_nodes(self.attributes(nodes), graph.feature_names, **self._kinds(nodes))
         said = {} if recipe.edges is None or table is None else self._edge_columns(nodes, table)
-        columns = base_columns(recipe.own, some, lambda: _no_structure(len(nodes)), said.items)
+        columns = base_columns(recipe.own, some, lambda: _no_structure(len(nodes)), said.items, everyone=self.everyone)
         recipe.fill(columns, values)
         return nodes, values
+
+    @cached_property
+    def everyone(self) -> dict[str, np.ndarray]:
+        """`OwnPlan.everyone` of all nodes as they are now."""
+        own, graph, found = self.standing.recipe.own, self.standing.graph, dict[str, np.ndarray]()
+        if not own.bursts or not self.update.nodes.size:
+            return self.standing.everyone
+        before = own.everyone(graph.x[self.update.nodes[self.update.nodes < graph.num_nodes]])
+        for name, came in own.everyone(self.update.x).items():
+            known, gone = self.standing.everyone[name], before[name]
+            at = np.searchsorted(known, gone)
+            at += np.arange(gone.size) - np.searchsorted(gone, gone)  # of equal dates, the next
+            known = np.delete(known, at)
+            found[name] = np.insert(known, np.searchsorted(known, came), came)
+        return found
+
+    def beside_everyone(self, nodes: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+        """Own columns of some nodes, ascending, that others change too."""
+        own = self.standing.recipe.own
+        if own.bursts:
+            yield from own.beside_everyone(self.attributes(nodes), self.everyone)
 
     def _kinds(self, nodes: np.ndarray) -> dict[str, Any]:
         graph, update = self.standing.graph, self.update

@@ -26,6 +26,7 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     values = recipe.at_means(len(nodes), len(recipe.names))
     values[:, :count] = around[places_in(near, nodes)[0]]
     recipe.fill(((name, "edges", column) for name, column in grown.alone(nodes)), values)
+    recipe.fill(((name, "own", column) for name, column in grown.beside_everyone(nodes)), values)
     further, columns = _means_of(grown, relations, near)
     names, middle = recipe.names[first:count], recipe.means[first:count]
     matrices = {relation: _matrix(*lists[relation], near) for relation in relations}

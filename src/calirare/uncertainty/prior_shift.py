@@ -36,6 +36,8 @@ _UNHEARD_OF = 12.0
 """A share that is so many natural logarithms less likely than the likeliest is not looked at more closely."""
 _MOST_DRAWS = 400
 """Maps of which the interval is the middle; more change no digit that is shown."""
+_WORTH = 0.5
+"""What a score tells of the share, of what it would tell if scores were independent under a map: its errors are common to nodes that are alike."""
 _GAP = 1.63
 """Kolmogorov and Smirnov: chance passes this many standard units in one case of a hundred."""
 
@@ -129,7 +131,7 @@ def share_of_new_nodes(
     old_shares = draws.probabilities(draws.scores(own)) @ weight  # each map has its own
     mean, size = equal_runs(p, _MOST_BINS // 2)
     rng, densities = np.random.default_rng(seed), _densities(draws.probabilities(draws.scores(mean)), old_shares)
-    share = _drawn(*densities, size, rng.random(len(draws)))
+    share = _drawn(*densities, _WORTH * size, rng.random(len(draws)))
     found = rng.binomial(size, share[:, None] * densities[0] / _mixed(*densities, share)).sum(axis=1) / p.size
     lower, upper = np.quantile(found, [(1 - coverage) / 2, (1 + coverage) / 2])
     gap, allowed = mixture_gap(p, left_out_probability, y_rare, value)

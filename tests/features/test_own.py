@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from in_parts import check_parts_and_live
 
 import calirare as cr
 from calirare.data.graph import RareGraph
 from calirare.errors import ModelFormatError
 from calirare.features.own import OwnPlan
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
-from calirare.scoring.live.scores import LiveScores
-from calirare.scoring.table import read_for, score_table
 
 SIZE = 600
 
@@ -127,14 +125,4 @@ def test_in_parts_and_live_agree_with_scoring_at_once(tmp_path: Any) -> None:
     model = cr.RareCategoryClassifier("linear", device="cpu").fit(read((nodes, edges)))
     for part in ("hour of the day", "zeros at its end", "what is usual"):
         assert any(part in name for name in model.state_.recipe.names), part
-    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for table, file in zip((nodes, edges), files, strict=True):
-        pl.DataFrame(table).write_parquet(file)
-    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=3)
-    whole = score_table(model, read((nodes, edges)))
-    parts = pl.read_parquet(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
-    count = len(edges["source"])
-    first, last = ({name: rows[some] for name, rows in edges.items()} for some in (slice(count - 30), slice(count - 30, None)))  # fmt: skip
-    live = LiveScores(model, read_for(model, nodes, first))
-    np.testing.assert_allclose(live.score(None, last, also=nodes["id"])["probability"], whole["probability"], atol=1e-6)
+    check_parts_and_live(tmp_path, model, nodes, edges)

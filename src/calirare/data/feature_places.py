@@ -9,6 +9,15 @@ HAS = " has "
 """Stands between the name of a column of texts and a word."""
 
 
+def says_how_made(word: str) -> bool:
+    """Whether a part of a text is no word of it, but says how it is made: that has blanks, as no word has.
+
+    >>> says_how_made("refund"), says_how_made("a link")
+    (False, True)
+    """
+    return " " in word
+
+
 def feature_places(columns: Iterable[Mapping[str, Any]]) -> Iterator[tuple[Mapping[str, Any], slice, int | None]]:
     """(column, its features, the one that says where a value was missing or None) of every column that is read.
 

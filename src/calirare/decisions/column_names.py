@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import get_args
 
-from calirare.data.feature_places import HAS
+from calirare.data.feature_places import HAS, says_how_made
 from calirare.decisions.numbers import say_duration
 from calirare.features.bursts import NEAREST
 from calirare.features.clocks import HOUR, WEEKDAY
@@ -84,7 +84,7 @@ def quoted(word: str) -> str:
     >>> quoted("refund"), quoted("a link")
     ("'refund'", 'a link')
     """
-    return word if " " in word else repr(word)
+    return word if says_how_made(word) else repr(word)
 
 
 def _time_apart(time: str, unit: str | None, way: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.features.edges.day_parts import weekday_of
 from calirare.features.edges.node_numbers import NodeNumber
 
 HOUR, WEEKDAY = ", hour of the day", ", day of the week"
@@ -52,7 +53,7 @@ def _hour(days: np.ndarray) -> np.ndarray:
 
 
 def _weekday(days: np.ndarray) -> np.ndarray:
-    return np.asarray((np.floor(days + _MINUTE) + 3) % 7)  # 1970 began on a Thursday
+    return weekday_of(np.floor(days + _MINUTE))
 
 
 def _uneven(values: np.ndarray, size: int) -> bool:

@@ -19,7 +19,7 @@ from calirare.features.clocks import clock_columns, find_clocks
 from calirare.features.edges.dates import days_between, find_dates
 from calirare.features.edges.multiples import above_zero, find_sizes
 from calirare.features.edges.node_categories import NodeCategory, find_categories
-from calirare.features.edges.node_numbers import NodeNumber
+from calirare.features.edges.node_numbers import NodeNumber, find_quantities
 from calirare.features.peers import Peers, find_peers
 from calirare.features.round_numbers import RoundNumber, find_round, round_columns
 from calirare.features.structure import neighbours
@@ -87,13 +87,13 @@ class OwnPlan:
         basis = learn_directions(wide_part, neighbours(graph), seed) if wide and graph.num_nodes > 1 else None
         kinds = () if graph.node_type is None else graph.node_type_names
         few = num_words <= MOST_SPELLED and num_words * graph.num_nodes <= _MOST_NUMBERS
-        dates, sizes = (
-            tuple(one for one in found if one.name not in apart) for found in (find_dates(graph), find_sizes(graph))
+        dates, sizes, numbers = (
+            tuple(one for one in found if one.name not in apart)
+            for found in (find_dates(graph), find_sizes(graph), find_quantities(graph))
         )
         categories = tuple(one for one in find_categories(graph) if one.name not in apart)
         hours, weekdays = find_clocks(dates, graph.x)
-        rounded = tuple(one for one in find_round(graph) if one.number.name not in apart)
-        peers = tuple(one for one in find_peers(graph) if not {one.number.name, one.category.name} & {*apart})
+        rounded, peers = find_round(numbers, graph.x), find_peers(numbers, categories, graph.x)
         alone = attributes_of(graph, apart)
         if basis is not None and not num_words:
             basis[alone] = 0.0

@@ -6,19 +6,15 @@ most of it, where that is a tenth of its variance or more.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
-from calirare.data.graph import RareGraph
-from calirare.data.tables.schema.node_columns import is_moment
-from calirare.features.edges.node_categories import NodeCategory, find_categories
-from calirare.features.edges.node_numbers import NodeNumber, find_numbers
+from calirare.features.edges.node_categories import NodeCategory
+from calirare.features.edges.node_numbers import NodeNumber
 
-_MOST_NUMBERS = 16
 _FEWEST = 10
 """Nodes of a category from which it is known what is usual there."""
 _FEWEST_CATEGORIES = 4
@@ -69,11 +65,10 @@ class Peers:
         return number / usual if self.times else number - usual
 
 
-def find_peers(graph: RareGraph) -> tuple[Peers, ...]:
-    """Of each of the first few numbers the category that tells most of it, if any tells enough."""
-    codes = {category: category.values(graph.x) for category in find_categories(graph)}
-    numbers = islice(find_numbers(graph, lambda column: not is_moment(column)), _MOST_NUMBERS if codes else 0)
-    best = (_best(number, number.values(graph.x), codes) for number in numbers)
+def find_peers(numbers: Iterable[NodeNumber], categories: Sequence[NodeCategory], x: Any) -> tuple[Peers, ...]:
+    """Of each number the category that tells most of it, if any tells enough."""
+    codes = {category: category.values(x) for category in categories}
+    best = [_best(number, number.values(x), codes) for number in numbers] if codes else []
     return tuple(one for one in best if one is not None)
 
 

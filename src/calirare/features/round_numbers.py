@@ -5,20 +5,16 @@ Told by the zeros at their end, where more numbers than one in a hundred, beyond
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from calirare.data.arrays import column_of
-from calirare.data.graph import RareGraph
-from calirare.data.tables.schema.node_columns import is_moment
-from calirare.features.edges.node_numbers import NodeNumber, find_numbers
+from calirare.features.edges.node_numbers import NodeNumber
 
 ZEROS = ", zeros at its end"
-_MOST_NUMBERS = 16
 _MOST_ZEROS = 6
 _SINGLE = 2.0**-23
 """What is kept in single precision is right to half of this share of it."""
@@ -61,10 +57,10 @@ class RoundNumber:
         return np.where(np.isnan(values), np.nan, found)
 
 
-def find_round(graph: RareGraph) -> tuple[RoundNumber, ...]:
-    """Those among the first few numbers of the attributes."""
-    found, x = [], graph.x[:: -(-graph.num_nodes // _SOME_NODES)]
-    for number in islice(find_numbers(graph, lambda column: not is_moment(column)), _MOST_NUMBERS):
+def find_round(numbers: Iterable[NodeNumber], x: Any) -> tuple[RoundNumber, ...]:
+    """Those among these numbers."""
+    found, x = [], x[:: max(1, -(-x.shape[0] // _SOME_NODES))]
+    for number in numbers:
         values, blur = number.values(x), _blur(number, x)
         known = ~np.isnan(values) & (values != 0)
         if np.unique(values[known]).size < _FEWEST_DIFFERENT:

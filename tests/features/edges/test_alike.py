@@ -7,8 +7,8 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from in_parts import check_parts_and_live
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
@@ -18,9 +18,6 @@ from calirare.errors import ModelFormatError
 from calirare.features.edges.likes import like_columns, plan_likes
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
-from calirare.scoring.live.scores import LiveScores
-from calirare.scoring.table import read_for, score_table
 
 
 def payments(seed: int = 0, size: int = 300, apart: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -157,20 +154,7 @@ def test_scored_from_memory_in_parts_and_live(tmp_path: Any) -> None:
         "after the other",
     ):
         assert any(part in name for name in names), part
-    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for table, file in zip(tables, files, strict=True):
-        pl.DataFrame(table).write_parquet(file)
-    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=4)
-    whole = score_table(model, read(tables))
-    parts = pl.read_parquet(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
-    count = len(tables[1]["payer"])
-    first, last = (
-        {name: rows[some] for name, rows in tables[1].items()} for some in (slice(count - 30), slice(count - 30, None))
-    )
-    live = LiveScores(model, read_for(model, tables[0], first))
-    found = live.score(None, last, also=tables[0]["id"])
-    np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
+    check_parts_and_live(tmp_path, model, *tables)
 
 
 def test_what_was_edited_is_refused() -> None:

@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from in_parts import check_parts_and_live
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
@@ -16,9 +16,6 @@ from calirare.errors import ModelFormatError
 from calirare.features.edges.customs import CUSTOM, custom_columns, plan_customs
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
-from calirare.scoring.live.scores import LiveScores
-from calirare.scoring.table import read_for, score_table
 
 
 def prescriptions(seed: int = 0, size: int = 240, depend: bool = True) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -137,20 +134,7 @@ def test_scored_from_memory_in_parts_and_live(tmp_path: Any) -> None:
     model = cr.RareCategoryClassifier("linear", device="cpu").fit(read(tables))
     names = model.state_.recipe.names
     assert sum(CUSTOM in name for name in names) >= 4
-    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for table, file in zip(tables, files, strict=True):
-        pl.DataFrame(table).write_parquet(file)
-    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=4)
-    whole = score_table(model, read(tables))
-    parts = pl.read_parquet(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
-    count = len(tables[1]["doctor"])
-    first, last = (
-        {name: rows[some] for name, rows in tables[1].items()} for some in (slice(count - 30), slice(count - 30, None))
-    )
-    live = LiveScores(model, read_for(model, tables[0], first))
-    found = live.score(None, last, also=tables[0]["id"])
-    np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
+    check_parts_and_live(tmp_path, model, *tables)
 
 
 def test_what_was_edited_is_refused_and_older_models_load() -> None:

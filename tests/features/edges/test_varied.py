@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from in_parts import check_parts_and_live
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
@@ -15,9 +15,6 @@ from calirare.errors import ModelFormatError
 from calirare.features.edges.plan import EdgePlan, PlannedColumn
 from calirare.features.edges.varied import NEW, VARIED, plan_varied, varied_columns
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
-from calirare.scoring.live.scores import LiveScores
-from calirare.scoring.table import read_for, score_table
 
 
 def calls(seed: int = 0, size: int = 300, fixed: bool = True) -> EdgeTable:
@@ -129,20 +126,7 @@ def test_scored_from_memory_in_parts_and_live(tmp_path: Any) -> None:
     model = cr.RareCategoryClassifier("linear", device="cpu").fit(read(both))
     for part in (f"port, different ones{VARIED}outgoing", f"service{NEW}, share of outgoing"):
         assert part in model.state_.recipe.names
-    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for table, file in zip(both, files, strict=True):
-        pl.DataFrame(table).write_parquet(file)
-    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=4)
-    whole = score_table(model, read(both))
-    parts = pl.read_parquet(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
-    count = len(both[1]["host"])
-    first, last = (
-        {name: rows[some] for name, rows in both[1].items()} for some in (slice(count - 30), slice(count - 30, None))
-    )
-    live = LiveScores(model, read_for(model, both[0], first))
-    found = live.score(None, last, also=both[0]["id"])
-    np.testing.assert_allclose(found["probability"], whole["probability"], atol=1e-6)
+    check_parts_and_live(tmp_path, model, *both)
 
 
 def test_what_was_edited_is_refused_and_older_models_load() -> None:

@@ -33,6 +33,15 @@ def vary_by_day(times: np.ndarray, ends: np.ndarray) -> tuple[str, ...]:
     return telling_parts(times, ends, DAY_PARTS, in_part)
 
 
+def weekday_of(days: np.ndarray) -> np.ndarray:
+    """From Monday, 0, to Sunday, 6, of whole days since 1970.
+
+    >>> weekday_of(np.array([0, 4])).tolist()
+    [3, 0]
+    """
+    return np.asarray((days + 3) % 7)
+
+
 def in_part(times: np.ndarray, part: str) -> np.ndarray:
     """`(E,)` bool: which times lie in a part; none where a time is missing.
 
@@ -40,7 +49,7 @@ def in_part(times: np.ndarray, part: str) -> np.ndarray:
     ([True, False], [False, True])
     """
     days, seconds = np.divmod(times, DAY)
-    weekday = (days + 3) % 7  # 1970 began on a Thursday
+    weekday = weekday_of(days)
     if part == _WEEKEND:
         return np.asarray(weekday >= 5)
     if part in _WEEKDAYS:

@@ -7,7 +7,7 @@ varies less, on a logarithmic scale, than the number itself. Units do not matter
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import islice, product
+from itertools import product
 from typing import Any, get_args
 
 import numpy as np
@@ -15,15 +15,13 @@ import numpy as np
 from calirare.data.arrays import LARGEST
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.data.graph import RareGraph
-from calirare.data.tables.schema.node_columns import is_moment
 from calirare.features.edges.directions import at_ends, directions_of, ends_of_edges
 from calirare.features.edges.groups import EdgeGroups, Moments, means_of
-from calirare.features.edges.node_numbers import End, NodeNumber, as_told, find_numbers
+from calirare.features.edges.node_numbers import End, NodeNumber, as_told, find_quantities
 from calirare.features.edges.plan import EdgePlan, Multiple
 
 OF_ENDS = (*(f" / {end} " for end in get_args(End)), " times the other end's ")
 """In the names of columns that are multiples."""
-_MOST_NUMBERS = 16
 _MOST_MULTIPLES = 3
 """Of one column of the edges: those that are told the most of."""
 TELLS = 0.1
@@ -42,8 +40,7 @@ _LEAST = 1e-5
 
 def find_sizes(graph: RareGraph) -> tuple[NodeNumber, ...]:
     """The first few numbers among the attributes that are no dates, most of which are above 0."""
-    found = find_numbers(graph, lambda column: not is_moment(column) and column["median"] > 0)
-    return tuple(islice(found, _MOST_NUMBERS))
+    return find_quantities(graph, lambda column: column["median"] > 0)
 
 
 def above_zero(number: NodeNumber, x: Any) -> np.ndarray:

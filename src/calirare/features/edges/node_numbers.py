@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Literal
 
 import numpy as np
@@ -11,9 +12,11 @@ import numpy as np
 from calirare.data.arrays import column_of
 from calirare.data.feature_places import feature_places
 from calirare.data.graph import RareGraph
+from calirare.data.tables.schema.node_columns import is_moment
 
 End = Literal["own", "the other end's"]
 """Of the two ends of an edge, whose number it is told beside."""
+_MOST_QUANTITIES = 16
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,14 @@ def find_numbers(graph: RareGraph, wanted: Callable[[Mapping[str, Any]], bool]) 
     for column, place, gap in feature_places(graph.table_columns):
         if column["type"] == "numeric" and column["name"] in names[place] and wanted(column):
             yield NodeNumber(column["name"], place.start, -1 if gap is None else gap, column["mean"], column["scale"])
+
+
+def find_quantities(
+    graph: RareGraph, wanted: Callable[[Mapping[str, Any]], bool] = lambda _: True
+) -> tuple[NodeNumber, ...]:
+    """The first few that are no dates, of wanted columns."""
+    found = find_numbers(graph, lambda column: not is_moment(column) and wanted(column))
+    return tuple(islice(found, _MOST_QUANTITIES))
 
 
 def as_told(number: float, digits: int) -> float:

@@ -84,13 +84,13 @@ class Met:
 
 def varied_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[tuple[str, np.ndarray]]:
     """`(N,)` columns by name, NaN where a node has no neighbour, or none with several edges; nodes from N on are not told of."""
-    there = {(column.name, column.kind): column for column in table.columns}
     for which in directions_of(plan.directed):
         own, other = ends_of_edges(table, which)
         mine = own < num_nodes
         for one in plan.columns:
-            if which in one.varied and (one.name, one.kind) in there:
-                codes = at_ends(_codes(there[one.name, one.kind]), own)
+            column = table.column(one.name, one.kind) if which in one.varied else None
+            if column is not None:
+                codes = at_ends(_codes(column), own)
                 met = Met.of(own[mine], other[mine], codes[mine])
                 new, more = met.new(num_nodes), met.more(num_nodes)
                 yield f"{one.name}, different ones{VARIED}{which}", met.greatest(num_nodes)

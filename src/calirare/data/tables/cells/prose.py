@@ -10,6 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.feature_places import says_how_made
 from calirare.data.tables.cells.addresses import parts_of
 from calirare.data.tables.libraries import pl
 
@@ -137,7 +138,7 @@ def find_words(texts: pl.Series, words: Sequence[str], form: str = "") -> sp.csr
            [0.        , 0.        ]], dtype=float32)
     """
     known, blocks = pl.Enum(list(words)), []
-    beside = np.array([" " in word and not form for word in words], dtype=bool)
+    beside = np.array([says_how_made(word) and not form for word in words], dtype=bool)
     for start in range(0, texts.len(), _AT_ONCE):
         lists = (
             _parts(texts.slice(start, _AT_ONCE), form).cast(pl.List(known), strict=False).list.drop_nulls().list.sort()

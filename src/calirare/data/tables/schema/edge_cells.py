@@ -19,6 +19,7 @@ from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, Kind, is_of_people
 from calirare.data.tables.gathering.rows import EdgeRows
 from calirare.data.tables.gathering.same import STANDS_FOR_NOTHING
 from calirare.data.tables.libraries import pl
+from calirare.data.tables.schema.edge_columns import MAX_EDGE_CATEGORIES
 
 logger = logging.getLogger(__name__)
 
@@ -26,8 +27,6 @@ _MORE_BITS = np.uint64(12)
 """Of 64, more than a float64 holds."""
 _NODES = 1 << 31
 """Numbers for nodes where ids are not known yet; two users of one value hardly share one."""
-MANY_VALUES = 200
-"""From more different values on it is asked whether others have the same; fewer are categories, each with columns of its own."""
 _FEWEST, _MOST = 0.01, 0.99
 """Share of the edges with a value that other nodes have too."""
 
@@ -52,7 +51,7 @@ def _may_be(column: pl.Series, kind: Kind) -> bool:
     counts = kind.name == "time" or (kind.name == "number" and not (named_as_id(column.name) and _are_whole(column)))
     if not plain or left_out or counts or is_of_people(column.name):
         return False
-    return column.n_unique() > MANY_VALUES
+    return column.n_unique() > MAX_EDGE_CATEGORIES  # fewer are categories, each with columns of its own
 
 
 def _are_whole(column: pl.Series) -> bool:

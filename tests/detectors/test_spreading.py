@@ -35,10 +35,10 @@ def labels(graph):
     return labels_at(nodes, graph.y[nodes])
 
 
-def by_powers(graph, labels, alpha, steps, num_classes=2):
+def by_powers(graph, labels, alpha, steps, num_classes=2, A=None):
     """z `(N, C)` of the module's formula, with dense matrices."""
-    A = graph.adjacency().toarray()
-    root = np.sqrt(np.maximum(A.sum(axis=1), 1))
+    A = graph.adjacency().toarray() if A is None else A
+    root = np.sqrt(np.where(A.sum(axis=1) > 0, A.sum(axis=1), 1))
     S = A / np.outer(root, root)
     Y = np.zeros((graph.num_nodes, num_classes))
     Y[labels.nodes, labels.y] = 1
@@ -172,17 +172,67 @@ def test_labels_go_along_all_kinds_that_join_like_with_like(graph, labels):
     np.testing.assert_allclose(found.logits(DetectorInputs(replace(mixed, edges=edges))), alone, rtol=1e-5, atol=1e-6)
 
 
+def with_amounts(graph, others):
+    """Besides the edges, with large amounts, others that join anybody, with small ones; some edges twice, some amounts missing or 0."""
+    rng = np.random.default_rng(4)
+    own = graph.edge_index[:, graph.edge_index[0] < graph.edge_index[1]]
+    both = np.hstack([own, own[:, :30], rng.integers(0, 120, (2, others))])
+    amount = np.exp(rng.normal(np.repeat([3.0, -3.0], [own.shape[1] + 30, others]), 0.5))
+    amount[::41], amount[5::41] = np.nan, 0.0
+    number = np.ones(len(amount)) * 7
+    columns = (EdgeColumn("amount", "number", amount), EdgeColumn("even", "number", number))
+    return replace(graph, edge_index=both, edges=EdgeTable(*both, columns))
+
+
+def test_labels_go_by_the_amounts_that_tell_who_is_close(graph, labels):
+    mixed = with_amounts(graph, 600)
+    inputs, table = DetectorInputs(mixed), mixed.edges
+    found = Spreading().fit(inputs, labels)
+    assert found.by_ == "amount" and found.along_ == ""
+    A = np.zeros((120, 120))
+    for a, b, amount in zip(table.source, table.target, table.columns[0].values, strict=True):
+        if a != b and amount > 0:
+            A[a, b] += amount
+            A[b, a] += amount
+    expected = by_powers(mixed, labels, 0.95, 24, A=A)
+    np.testing.assert_allclose(found.logits(inputs), expected, rtol=1e-3, atol=1e-4)
+    every = Spreading(by="").fit(inputs, labels)
+    assert every.by_ == "" and roc_auc(labels.y == 1, every.left_out_ @ [-1, 1]) < roc_auc(
+        labels.y == 1, found.left_out_ @ [-1, 1]
+    )
+    rows, nodes = np.array([0, 7]), np.array([3, 50, 70])
+    expected = np.stack([refit(inputs, labels, [row], found, by="amount")[nodes] for row in rows], axis=1)
+    np.testing.assert_allclose(found.logits_without_at(inputs, rows, nodes), expected, atol=1e-3)
+    assert found.contributions(inputs, 5, 1).names == ("labels around it by amount",)
+    again = Spreading().restore(found.state())
+    assert again.by_ == "amount" and (again.logits(inputs) == found.logits(inputs)).all()
+    state = found.state()
+    del state["by"]  # as models were stored before
+    assert Spreading().restore(state).by_ == ""
+
+
+def test_what_neighbours_cannot_count_by_is_named(graph, labels):
+    mixed = with_amounts(graph, 600)
+    with pytest.raises(InputError, match=r"such as \['number of edges', 'amount', 'even'\]; got 'fee'"):
+        Spreading(by="fee").fit(DetectorInputs(mixed), labels)
+    with pytest.raises(InputError, match=r"such as \[\]; got 'amount'"):
+        Spreading(by="amount").fit(DetectorInputs(graph), labels)
+
+
 @pytest.mark.refits
 def test_along_all_edges_where_no_kind_is_surely_better(graph):
     rng = np.random.default_rng(0)
     code = rng.integers(0, 2, graph.edge_index.shape[1])
-    mixed = replace(graph, edges=EdgeTable(*graph.edge_index, type=code, type_names=("a", "b")))
-    chosen = []
+    amount = EdgeColumn("amount", "number", np.exp(rng.normal(size=code.size)))
+    mixed = replace(graph, edges=EdgeTable(*graph.edge_index, (amount,), type=code, type_names=("a", "b")))
+    chosen, counted = [], []
     for seed in range(20):
         nodes = np.sort(rng.permutation(80)[:40])
         y = graph.y[nodes] if seed < 10 else rng.permutation(graph.y[nodes])
-        chosen.append(Spreading().fit(DetectorInputs(mixed), labels_at(nodes, y), seed=seed).along_)
-    assert chosen.count("") >= 18
+        found = Spreading().fit(DetectorInputs(mixed), labels_at(nodes, y), seed=seed)
+        chosen.append(found.along_)
+        counted.append(found.by_)
+    assert chosen.count("") >= 18 and counted.count("") >= 18
 
 
 def test_a_kind_of_edges_that_is_not_there_is_named(graph, labels):

@@ -11,7 +11,7 @@ from sklearn.metrics import average_precision_score
 import calirare as cr
 from calirare.features.distance import distance_name
 from calirare.features.recipe import ColumnRecipe
-from calirare.features.relations import RELATIONS, relation_matrix
+from calirare.features.relations import RELATIONS, Relation, relation_matrix
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -19,7 +19,7 @@ def test_distances_agree_with_loops(relation):
     graph = replace(typed_graph(num_edges=60), node_type=None, node_type_names=())
     _, columns = ColumnRecipe.learn_and_apply(graph)
     found = columns.values[:, columns.names.index(distance_name(relation))]
-    spread, matrix = graph.x.std(axis=0), relation_matrix(graph, relation)
+    spread, matrix = graph.x.std(axis=0), relation_matrix(graph, Relation(relation))
     ends = [matrix.indices[a:b] for a, b in zip(matrix.indptr[:-1], matrix.indptr[1:], strict=True)]
     means = [graph.x[mine].mean(axis=0) for mine in ends if mine.size]
     assert len(means) < graph.num_nodes, "some have no such neighbours: they are compared with the population's means"

@@ -10,44 +10,48 @@ from slow_columns import slow_propagation
 
 from calirare.data.graph import RareGraph
 from calirare.features.propagation import MOST_COLUMNS, Aggregate, plan_aggregates, propagate
-from calirare.features.relations import RELATIONS
+from calirare.features.relations import NUMBER_OF_EDGES, RELATIONS
 
 STATISTICS = ("mean", "spread", "two steps")
 
 
-def neighbour_sets(graph, relation, type):
-    """By loops over the table."""
-    sets = [set() for _ in range(graph.num_nodes)]
+def neighbour_counts(graph, relation, type, weight):
+    """What each neighbour counts, by loops over the table."""
+    counts = [{} for _ in range(graph.num_nodes)]
     table = graph.edges
+    amounts = table.column(weight, "number").values if weight == "value" else np.ones(len(table))
     for k in range(len(table)):
         a, b = int(table.source[k]), int(table.target[k])
-        if a != b and (not type or table.type_names[int(table.type[k])] == type):
-            if relation != "incoming neighbours":
-                sets[a].add(b)
-            if relation != "outgoing neighbours":
-                sets[b].add(a)
-    return sets
+        if a == b or (type and table.type_names[int(table.type[k])] != type) or not amounts[k] > 0:
+            continue
+        ways = {"incoming neighbours": [(b, a)], "outgoing neighbours": [(a, b)], "neighbours": [(a, b), (b, a)]}
+        for node, other in ways[relation]:
+            counts[node][other] = counts[node].get(other, 0.0) + amounts[k] if weight else 1.0
+    return counts
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
-@pytest.mark.parametrize("type", ["", "wire"])
-def test_every_statistic_agrees_with_loops(relation, type):
-    graph = typed_graph(num_edges=60)
+@pytest.mark.parametrize(("type", "weight"), [("", ""), ("wire", ""), ("", "value"), ("", NUMBER_OF_EDGES)])
+def test_every_statistic_agrees_with_loops(relation, type, weight):
+    graph = typed_graph(num_edges=60)  # some of its values are missing, many below 0
     values = np.random.default_rng(1).normal(100.0, 3.0, (30, 20)).astype(np.float32)
     names, whose = [f"c{k}" for k in range(20)], ["own"] * 7 + ["main"] * 3 + ["detail"] * 10
     middle = values.mean(axis=0, dtype=np.float64)
     aggregates = [
-        Aggregate(relation, type, statistic, mine) for statistic in STATISTICS for mine in ("own", "main", "detail")
+        Aggregate(relation, type, statistic, mine, weight)
+        for statistic in STATISTICS
+        for mine in ("own", "main", "detail")
     ]
     found = {}
     for some in propagate(graph, values, names, whose, middle, aggregates):
         assert some.values.dtype == np.float32 and not some.values[some.alone].any()
         found |= dict(zip(some.names, np.where(some.alone, np.nan, some.values.T), strict=True))
-    sets = neighbour_sets(graph, relation, type)
-    assert len(found) == 60 and any(not mine for mine in sets)
+    counts = neighbour_counts(graph, relation, type, weight)
+    assert len(found) == 60 and any(not mine for mine in counts)
+    assert (weight != "") == any(len(set(mine.values())) > 1 for mine in counts)
     for aggregate in aggregates[::3]:
         for k, name in enumerate(names):
-            slow = slow_propagation(sets, values[:, k], middle[k], aggregate.statistic)
+            slow = slow_propagation(counts, values[:, k], middle[k], aggregate.statistic)
             np.testing.assert_allclose(
                 found[aggregate.name(name)], slow, rtol=1e-5, atol=1e-4, err_msg=aggregate.name(name)
             )
@@ -104,6 +108,16 @@ def test_few_columns_are_all_propagated():
         Aggregate("neighbours", "", statistic, mine) for statistic in STATISTICS for mine in ("own", "main")
     )
     assert plan_aggregates([], True, ()) == ()
+
+
+def test_weights_are_told_of_own_columns_over_incoming_and_outgoing_neighbours():
+    weighted = {one for one in plan_aggregates(["own", "main"], True, ("a", "b"), ("amount",)) if one.weight}
+    ways = product(RELATIONS[1:], ("mean", "two steps"))
+    assert weighted == {Aggregate(way, "", statistic, "own", "amount") for way, statistic in ways}
+    assert [one.relation for one in plan_aggregates(["own"], False, (), ("amount",)) if one.weight] == [
+        RELATIONS[0]
+    ] * 2
+    assert not any(one.weight for one in plan_aggregates(["own"] * 150, True, (), ("amount",)))  # there is no room
 
 
 def test_spread_of_details_goes_first():

@@ -223,6 +223,7 @@ def test_what_is_no_recipe_is_refused_in_one_line():
         state | {"means": "x"},
         state | {"parts": [{"relation": "friends"}]},
         state | {"parts": [state["parts"][0] | {"statistic": "median"}]},
+        state | {"parts": [state["parts"][0] | {"type": "wire", "weight": "value"}]},
         state | {"parts": 3},
         state | {"own": own | {"num_words": 1}},
         state | {"own": own | {"num_words": len(own["feature_names"]) + 1}},

@@ -215,15 +215,19 @@ def _mean(values):
     return math.fsum(values) / len(values) if values else NAN
 
 
-def slow_propagation(sets, values, middle, statistic):
-    """`(N,)` of one column over each node's set of neighbours."""
-    means = [_mean([float(values[k]) for k in mine]) for mine in sets]
+def slow_propagation(counts, values, middle, statistic):
+    """`(N,)` of one column over each node's neighbours and what they count."""
+
+    def mean_of(mine, told):
+        return math.fsum(count * told(k) for k, count in mine.items()) / math.fsum(mine.values()) if mine else NAN
+
+    means = [mean_of(mine, lambda k: float(values[k])) for mine in counts]
     if statistic == "mean":
         return np.array(means)
     if statistic == "two steps":
         known = [middle if math.isnan(mean) else mean for mean in means]
-        return np.array([_mean([known[k] for k in mine]) for mine in sets])
+        return np.array([mean_of(mine, known.__getitem__) for mine in counts])
     return np.array([
-        math.sqrt(_mean([(float(values[k]) - mean) ** 2 for k in mine])) if mine else NAN
-        for mine, mean in zip(sets, means, strict=True)
+        math.sqrt(mean_of(mine, lambda k, mean=mean: (float(values[k]) - mean) ** 2)) if mine else NAN
+        for mine, mean in zip(counts, means, strict=True)
     ])  # fmt: skip

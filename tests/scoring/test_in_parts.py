@@ -125,7 +125,7 @@ def typed(tables):
 @pytest.mark.parametrize(
     ("options", "detector"),
     [
-        ({}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="kind = wire")])),
+        ({}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="kind = wire", by="amount")])),
         ({"edge_type": "kind"}, "forest"),
         ({"edge_type": "kind"}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="card | unknown")])),
         (
@@ -167,13 +167,14 @@ def test_labels_spread_in_parts_of_their_own_network_alone(tables, tmp_path, sam
 
 
 @pytest.mark.parametrize("weeks", [0, 60])
-def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path, weeks):
+def test_part_columns_equal_those_of_the_recipe_to_the_last_bit(typed, tmp_path, monkeypatch, weeks):
     """Of the tables of the fit, and of later ones."""
+    monkeypatch.setattr("calirare.features.propagation.MOST_COLUMNS", 1_000)
     later = typed[0], typed[1].with_columns(pl.col("time") + timedelta(weeks=weeks))
     recipe, found, want = whole_and_in_parts(typed, later, tmp_path, edge_type="kind")
     assert {one.statistic for one in recipe.aggregates} == {"mean", "spread", "two steps"} and recipe.edges.types
     assert recipe.edges.num_met and recipe.edges.num_usual and any(column.dated for column in recipe.edges.columns)
-    assert recipe.own.sizes
+    assert recipe.own.sizes and any(one.weight for one in recipe.aggregates)
     np.testing.assert_array_equal(found, want)
 
 

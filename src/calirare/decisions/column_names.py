@@ -189,6 +189,8 @@ def say_column(name: str) -> str:
     ('share of outgoing with channel = cash', 'balance (mean over neighbours)')
     >>> say_column("country = SE, mean over incoming neighbours"), say_column("age is missing, of neighbours")
     ('share of incoming neighbours with country = SE', 'share of neighbours without age')
+    >>> say_column("country = SE, mean over incoming neighbours by amount"), say_column("age, mean over neighbours two steps away by share")
+    ('share of incoming neighbours by amount with country = SE', 'age (mean over neighbours two steps away by share)')
     >>> say_column("note has refund, mean over neighbours two steps away")
     'note has refund (among neighbours two steps away)'
     >>> say_column("price against the other end's usual, mean of outgoing")

@@ -21,9 +21,9 @@ from calirare.data.node_keys import is_known_by, node_keys
 from calirare.detectors.words import WordHops
 from calirare.errors import LabelError, NotFittedError
 from calirare.features.columns import ColumnGroup, Columns
-from calirare.features.ends import over_root
+from calirare.features.ends import over_root, row_sums
 from calirare.features.recipe import ColumnRecipe
-from calirare.features.relations import relation_matrix
+from calirare.features.relations import Relation, relation_matrix
 from calirare.features.structure import neighbours
 
 Progress = Callable[[float, str], None]
@@ -37,11 +37,13 @@ class Sender(Protocol):
 
     pairs_: np.ndarray
     """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
-    along_: str
-    """The kind of edges that it uses, one of `EdgeTable.kinds`; "": all edges."""
+
+    @property
+    def over(self) -> Relation:
+        """To which neighbours it passes on, and what they count."""
 
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
-        """`(n, k)` what nodes with these keys and degrees pass on."""
+        """`(n, k)` what nodes with these keys, whose neighbours count so much together, pass on."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -116,13 +118,14 @@ class DetectorInputs:
         return node_keys(self.graph)
 
     def from_neighbours(self, sender: Sender) -> np.ndarray:
-        """`(N, k)` what the neighbours of each node pass on to it, over the root of their number; 0 in another network."""
+        """`(N, k)` what the neighbours of each node pass on to it, over the root of what they count; 0 in another network."""
         adjacency = neighbours(self.graph)
         starts, ends = adjacency.indptr, adjacency.indices
         known = is_known_by(sender.pairs_, self.keys, lambda one, other: other in ends[starts[one] : starts[one + 1]])
-        if sender.along_:
-            adjacency = relation_matrix(self.graph, "neighbours", sender.along_)
-        return known * over_root(adjacency, sender.passes_on(self.keys, np.diff(adjacency.indptr)))
+        if sender.over != Relation():
+            adjacency = relation_matrix(self.graph, sender.over)
+        degree = row_sums(adjacency.indptr, adjacency.data)
+        return known * over_root(adjacency, sender.passes_on(self.keys, degree), weighted=True)
 
     @cached_property
     def tensors(self) -> GraphInputs:

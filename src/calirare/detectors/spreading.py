@@ -12,12 +12,13 @@ g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. 
 the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on. Another network is told by
 its edges, whatever its ids.
 
-Of several types of edges some may join like with like and the others anybody: then labels go along those types alone.
+Of several types of edges some may join like with like and the others anybody: then labels go along those types alone. Where
+amounts tell who is close, A holds them, and D their sums.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import ClassVar, Self
 
 import numpy as np
@@ -36,8 +37,9 @@ from calirare.detectors.left_out.loss import losses_by_class
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
-from calirare.features.relations import relation_matrix
-from calirare.features.structure import neighbours
+from calirare.features.ends import inverse_root, row_sums
+from calirare.features.relations import NUMBER_OF_EDGES, Relation, relation_matrix
+from calirare.features.weights import plan_weights
 
 LABELS_AROUND = "labels around it"
 """The name of this detector's one reason."""
@@ -72,13 +74,15 @@ class Spreading(Detector):
         steps: How far labels go.
         along: A type of edges, a category of a column, `channel = wire`, or several, `channel = wire | channel = card`: labels
             go along no others. "": along all. `"left_out"`: along those under which left-out labels are likeliest.
+        by: A number of the edges, or "number of edges", that neighbours count by; "": all count alike. `"left_out"`: that
+            under which left-out labels are likeliest.
     """
 
     name: ClassVar[str] = "spreading"
     learned: ClassVar[str] = "field_"
 
-    def __init__(self, alpha: float = 0.95, steps: int = 24, along: str = "left_out") -> None:
-        self.alpha, self.steps, self.along = alpha, steps, along
+    def __init__(self, alpha: float = 0.95, steps: int = 24, along: str = "left_out", by: str = "left_out") -> None:
+        self.alpha, self.steps, self.along, self.by = alpha, steps, along, by
 
     def fit(
         self, inputs: DetectorInputs, labels: LabelledNodes, *, seed: int = 0, progress: Progress | None = None
@@ -86,8 +90,8 @@ class Spreading(Detector):
         self._check(inputs.graph.edges)
         labels.require_two_classes()
         self.shares_ = np.bincount(labels.y, minlength=labels.num_classes) / len(labels)
-        self.along_ = self._choose(inputs.graph, labels, seed) if self.along == "left_out" else self.along
-        field, self.left_out_ = self._in_folds(inputs.graph, self.along_, labels, seed, _NUM_FOLDS)
+        self.along_, self.by_ = self._choose(inputs.graph, labels, seed)
+        field, self.left_out_ = self._in_folds(inputs.graph, self.over, labels, seed, _NUM_FOLDS)
         self.label_keys_, self.y_ = inputs.keys[labels.nodes], labels.y.copy()
         reached = np.flatnonzero(field.any(axis=1))
         reached = reached[np.argsort(inputs.keys[reached])]
@@ -97,26 +101,35 @@ class Spreading(Detector):
         return self
 
     def _in_folds(
-        self, graph: RareGraph, along: str, labels: LabelledNodes, seed: int, num_folds: int
+        self, graph: RareGraph, over: Relation, labels: LabelledNodes, seed: int, num_folds: int
     ) -> tuple[np.ndarray, np.ndarray]:
         """(g, `(N, C)`; left-out logits `(n, C)`: what comes to a label from the folds that it is not of)."""
         fold, count = spread_over_folds(labels, seed, num_folds), labels.num_classes
         start = np.zeros((graph.num_nodes, (int(fold.max()) + 1) * count), dtype=np.float32)
         start[labels.nodes, fold * count + labels.y] = 1.0
-        before, last = _spread(_joined(graph, along), start, self.alpha, self.steps)
+        before, last = _spread(relation_matrix(graph, over), start, self.alpha, self.steps)
         arrived = (before + last)[labels.nodes].reshape(len(labels), -1, count)
         field = (start + before).reshape(len(start), -1, count).sum(axis=1)
         return field, self._logits_of(_sum_of_others(arrived, fold))
 
-    def _choose(self, graph: RareGraph, labels: LabelledNodes, seed: int) -> str:
-        """All edges, unless those of some kinds are better by far more than their gain scatters from label to label.
+    def _choose(self, graph: RareGraph, labels: LabelledNodes, seed: int) -> tuple[str, str]:
+        """(along which edges, by what neighbours count): all edges, and all alike, unless left-out labels speak for others."""
 
-        The best kind, and one after the other those that make it better still.
-        """
+        def lose(along: str, by: str = "") -> np.ndarray:
+            over = Relation(type=along, weight=by)
+            return losses_by_class(self._in_folds(graph, over, labels, seed, _FEW_FOLDS)[1], labels.y)
 
-        def lose(along: str) -> np.ndarray:
-            return losses_by_class(self._in_folds(graph, along, labels, seed, _FEW_FOLDS)[1], labels.y)
+        along = self._best_kinds(graph, lose) if self.along == "left_out" else self.along
+        if self.by != "left_out":
+            return along, self.by
+        weighed = {by: lose(along, by) for by in plan_weights(graph.edges)}
+        if not weighed:
+            return along, ""
+        best = min(weighed, key=lambda by: float(weighed[by].sum()))
+        return along, best if _surely_less(weighed[best], lose(along)) else ""
 
+    def _best_kinds(self, graph: RareGraph, lose: Callable[[str], np.ndarray]) -> str:
+        """The best kind, and one after the other those that make it better still; "" where all edges are no worse."""
         alone = {kind: lose(kind) for kind in _kinds(graph)}
         if not alone:
             return ""
@@ -126,10 +139,16 @@ class Spreading(Detector):
             both = lose(best + EITHER + kind)
             if both.sum() < losses.sum():
                 best, losses = best + EITHER + kind, both
-        gains = lose("") - losses
-        return best if gains.sum() > _SURELY * np.linalg.norm(gains) else ""
+        return best if _surely_less(losses, lose("")) else ""
 
     def _check(self, table: EdgeTable | None) -> None:
+        numbers_of_edges = (
+            [] if table is None else [NUMBER_OF_EDGES, *(c.name for c in table.columns if c.kind == "number")]
+        )
+        if self.by not in ("left_out", "", *numbers_of_edges):
+            raise InputError(
+                f"by must be 'left_out', '' or a number of the edges, such as {numbers_of_edges}; got {self.by!r}."
+            )
         if self.along not in ("left_out", "") and (table is None or not table.of_kind(self.along).any()):
             known = [] if table is None else list(table.kinds)
             raise InputError(f"along must be 'left_out', '' or a kind of edges, such as {known}; got {self.along!r}.")
@@ -145,13 +164,18 @@ class Spreading(Detector):
     def skip(self) -> str | None:
         return None if (self.left_out_ != self.nothing).any() else "no label reaches another along the edges"
 
+    @property
+    def over(self) -> Relation:
+        """To which neighbours labels go, and what these count."""
+        return Relation(type=self.along_, weight=self.by_)
+
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
-        """`(n, C)` what nodes with these keys and degrees pass on to each neighbour."""
+        """`(n, C)` what nodes with these keys, whose neighbours count so much together, pass on."""
         self._check_fitted()
         at, known = places_of(keys, self.keys_)
         sent = np.zeros((len(keys), len(self.shares_)))
         sent[known] = self.field_[at[known]]
-        return sent * (self.alpha / np.sqrt(np.maximum(degree, 1)))[:, None]
+        return sent * (self.alpha * inverse_root(degree))[:, None]
 
     def _arrived(self, inputs: DetectorInputs) -> np.ndarray:
         """t `(N, C)`."""
@@ -190,8 +214,9 @@ class Spreading(Detector):
         if some.size:
             order = np.argsort(inputs.keys)
             at, there = places_of(self.label_keys_[rows], inputs.keys[order])
-            joined = _joined(inputs.graph, self.along_)
-            came = _from_each(joined, self.alpha, self.steps, nodes[some], order[at[there]])
+            came = _from_each(
+                relation_matrix(inputs.graph, self.over), self.alpha, self.steps, nodes[some], order[at[there]]
+            )
             place = np.flatnonzero(there)[came.col]
             arrived[some[came.row], place, self.y_[rows[place]]] -= came.data  # each pair stands there once
         return self._logits_of(arrived)
@@ -201,7 +226,8 @@ class Spreading(Detector):
 
     def contributions_of(self, inputs: DetectorInputs, nodes: np.ndarray, rare_class: int) -> Iterator[Contributions]:
         logits = np.vstack([self.nothing, self._logits_of(self._arrived(inputs)[nodes])])
-        called = LABELS_AROUND + (f" ({self.along_})" if self.along_ else "")
+        by = f" by {self.by_}" if self.by_ else ""
+        called = LABELS_AROUND + by + (f" ({self.along_})" if self.along_ else "")
         base, *found = against_others(logits, rare_class)
         for against in found:
             yield Contributions(float(base), (called,), ("labels",), np.array([against - base]))
@@ -217,6 +243,7 @@ class Spreading(Detector):
             "y": self.y_,
             "left_out": self.left_out_,
             "along": self.along_,
+            "by": self.by_,
         }
 
     def restore(self, state: State) -> Self:
@@ -233,7 +260,8 @@ class Spreading(Detector):
         self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares
         self.label_keys_, self.y_, self.left_out_, self.pairs_ = label_keys, y, left_out, pairs
         self.along_ = state.get("along", "")  # from 0.16 on
-        need(isinstance(self.along_, str), "'along' must be a text")
+        self.by_ = state.get("by", "")  # from 0.29 on
+        need(isinstance(self.along_, str) and isinstance(self.by_, str), "'along' and 'by' must be texts")
         return self
 
 
@@ -245,14 +273,15 @@ def _kinds(graph: RareGraph) -> tuple[str, ...]:
     return tuple(kind for kind in kinds if graph.edges.of_kind(kind).mean() >= _FEWEST)
 
 
-def _joined(graph: RareGraph, along: str) -> sp.csr_array:
-    """Who is joined to whom by such edges."""
-    return relation_matrix(graph, "neighbours", along) if along else neighbours(graph)
+def _surely_less(losses: np.ndarray, others: np.ndarray) -> bool:
+    """By far more than the gain scatters from label to label."""
+    gains = others - losses
+    return bool(gains.sum() > _SURELY * np.linalg.norm(gains))
 
 
 def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
     """(Σ_s (αS)^s start up to the last step but one, the last), float32."""
-    scale = torch.from_numpy(1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1)).astype(np.float32))[:, None]
+    scale = torch.from_numpy(_scale(adjacency).astype(np.float32))[:, None]
     matrix = SparseMatrix(adjacency.astype(np.float32), symmetric=True)
     now = torch.from_numpy(start)
     before = torch.zeros_like(now)
@@ -261,6 +290,11 @@ def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int
             before += now
         now = (matrix @ (now * scale)) * (alpha * scale)
     return before.numpy(), now.numpy()
+
+
+def _scale(adjacency: sp.csr_array) -> np.ndarray:
+    """D^-½, its diagonal."""
+    return inverse_root(row_sums(adjacency.indptr, adjacency.data))
 
 
 def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
@@ -274,8 +308,8 @@ def _from_each(
     """`(len(nodes), len(labelled))`: what comes to each node from a label at each labelled one, faint parts dropped."""
     if len(labelled) < len(nodes):  # S is symmetric
         return _from_each(adjacency, alpha, steps, labelled, nodes).T
-    scale = 1 / np.sqrt(np.maximum(np.diff(adjacency.indptr), 1))
-    adjacency.data = alpha * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
+    scale = _scale(adjacency)
+    adjacency.data = alpha * adjacency.data * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
     now, there = adjacency[nodes], adjacency[:, labelled]
     found = now[:, labelled]
     for left in range(steps - 1, 0, -1):

@@ -44,13 +44,33 @@ def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return total[ends] - total[ends - lengths]
 
 
-def over_root(adjacency: sp.csr_array, sent: np.ndarray) -> np.ndarray:
+def over_root(adjacency: sp.csr_array, sent: np.ndarray, *, weighted: bool = False) -> np.ndarray:
     """`(n, k)`: what neighbours send, `(N, k)`, added up for each of n rows of neighbours and divided by the root of their number.
 
-    >>> over_root(sp.csr_array(np.array([[0, 5, 5, 5, 5], [0, 0, 0, 0, 0]])), np.array([[9.0], [1.0], [2.0], [3.0], [4.0]]))
-    array([[5.],
-           [0.]])
+    Weighted: each as often as its entry says, and by the root of their sum.
+
+    >>> matrix, sent = sp.csr_array(np.array([[0, 4, 4, 4, 4], [0, 0, 0, 0, 0]])), np.array([[9.0], [1.0], [2.0], [3.0], [4.0]])
+    >>> over_root(matrix, sent).ravel().tolist(), over_root(matrix, sent, weighted=True).ravel().tolist()
+    ([5.0, 0.0], [10.0, 0.0])
     """
     starts, ends = adjacency.indptr, adjacency.indices
-    ones = sp.csr_array((np.ones(len(ends)), ends, starts), shape=adjacency.shape)
-    return ones @ sent / np.sqrt(np.maximum(np.diff(starts), 1))[:, None]
+    if not weighted:
+        adjacency = sp.csr_array((np.ones(len(ends)), ends, starts), shape=adjacency.shape)
+    return adjacency @ sent * inverse_root(row_sums(starts, adjacency.data))[:, None]
+
+
+def row_sums(starts: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Of each row, by where the rows start; 0 of one without entries.
+
+    >>> row_sums(np.array([0, 2, 2, 3]), np.array([1.0, 3.0, 7.0])).tolist()
+    [4.0, 0.0, 7.0]
+    """
+    sums, some = np.zeros(len(starts) - 1), np.flatnonzero(np.diff(starts))
+    if some.size:
+        sums[some] = np.add.reduceat(weights, starts[some])
+    return sums
+
+
+def inverse_root(sums: np.ndarray) -> np.ndarray:
+    """One over the root of each; 1 where nothing is."""
+    return np.asarray(1 / np.sqrt(np.where(sums > 0, sums, 1.0)))

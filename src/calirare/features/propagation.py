@@ -2,7 +2,7 @@
 
 With A the row-normalised adjacency, Ax is the mean over the neighbours, A²x the mean over the neighbours' neighbours
 (the node itself is among them), and √(A(x²) − (Ax)²) the spread. One A for incoming, outgoing and all neighbours;
-for each edge type too where there are few.
+for each edge type too where there are few, and for the numbers of the edges by which neighbours count (see `weights`).
 """
 
 from __future__ import annotations
@@ -44,24 +44,29 @@ class Aggregate:
         type: An edge type, or "" for all.
         statistic: What is taken over the neighbours.
         whose: Of which columns.
+        weight: By what the neighbours count (see `Relation`).
     """
 
     relation: str
     type: str
     statistic: Statistic
     whose: Whose
+    weight: str = ""
 
     @property
     def over(self) -> Relation:
-        return self.relation, self.type
+        return Relation(self.relation, self.type, self.weight)
 
     def name(self, column: str) -> str:
         """
         >>> Aggregate("incoming neighbours", "wire", "mean", "own").name("balance")
         'balance, mean over incoming neighbours (wire)'
+        >>> Aggregate("outgoing neighbours", "", "two steps", "own", "amount").name("balance")
+        'balance, mean over outgoing neighbours two steps away by amount'
         """
         what, where = ("mean", " two steps away") if self.statistic == "two steps" else (self.statistic, "")
-        return f"{column}, {what} over {self.relation}{where}" + (f" ({self.type})" if self.type else "")
+        by = f" by {self.weight}" if self.weight else ""
+        return f"{column}, {what} over {self.relation}{where}{by}" + (f" ({self.type})" if self.type else "")
 
 
 def plain_means(columns: Columns) -> tuple[str, ...]:
@@ -92,15 +97,20 @@ def whose_column(name: str, group: ColumnGroup, types: Sequence[str]) -> Whose |
 
 
 def plan_aggregates(
-    whose: Sequence[Whose | None], directed: bool, types: Sequence[str], spread_of_own: bool = True
+    whose: Sequence[Whose | None],
+    directed: bool,
+    types: Sequence[str],
+    weights: Sequence[str] = (),
+    spread_of_own: bool = True,
 ) -> tuple[Aggregate, ...]:
     """The aggregates whose columns fit into `MOST_COLUMNS` with the node's `whose` own ones, most needed first.
 
     1. Means of own columns, 2. means of main columns, over incoming and outgoing neighbours (undirected: over all):
-    these are always there. Then, each if there is room: 3. own over all neighbours, 4. own two steps away, 5. spread
-    of own, 6. means of details, 7. main two steps away, 8. main over all neighbours, 9. own and main over the
-    neighbours by single edge types, 10. details over all neighbours, 11. details two steps away, 12. spread of main,
-    13. spread of details. Without 5 if not `spread_of_own`: the spread of a direction of words says nothing.
+    these are always there. Then, each if there is room: 3. own over all neighbours, 4. own two steps away, 5. own by
+    the weights of neighbours, 6. that two steps away, 7. spread of own, 8. means of details, 9. main two steps away,
+    10. main over all neighbours, 11. own and main over the neighbours by single edge types, 12. details over all
+    neighbours, 13. details two steps away, 14. spread of main, 15. spread of details. By weights, over incoming and outgoing
+    neighbours apart. Without 7 if not `spread_of_own`: the spread of a direction of words says nothing.
     """
     relations = RELATIONS if directed else RELATIONS[:1]
     few = list(types) if len(types) <= MOST_TYPES_APART else []
@@ -114,8 +124,10 @@ def plan_aggregates(
         and not (type and (statistic != "mean" or mine == "detail"))
         and not (statistic == "spread" and mine == "own" and not spread_of_own)
     ]
+    apart, means = relations[1:] or relations, [one for one in _STATISTICS if one != "spread" and "own" in whose]
+    aggregates += [Aggregate(way, "", one, "own", weight) for weight in weights for way in apart for one in means]
     room, kept = MOST_COLUMNS - len(whose) - len(relations), set()  # a distance from each of the neighbours, too
-    for level in range(1, 14):
+    for level in range(1, 16):
         here = [aggregate for aggregate in aggregates if _level(aggregate, directed) == level]
         size = sum(whose.count(aggregate.whose) for aggregate in here)
         if level <= 2 or size <= room:
@@ -149,15 +161,17 @@ def most_varied(whose: list[Whose | None], share_apart: Callable[[int], float], 
 
 def _level(aggregate: Aggregate, directed: bool) -> int:
     """As numbered in `plan_aggregates`."""
+    if aggregate.weight:
+        return 5 if aggregate.statistic == "mean" else 6
     if aggregate.type:
-        return 9
+        return 11
     if aggregate.statistic == "spread":
-        return {"own": 5, "main": 12, "detail": 13}[aggregate.whose]
+        return {"own": 7, "main": 14, "detail": 15}[aggregate.whose]
     if aggregate.statistic == "two steps":
-        return {"own": 4, "main": 7, "detail": 11}[aggregate.whose]
+        return {"own": 4, "main": 9, "detail": 13}[aggregate.whose]
     if directed and aggregate.relation == "neighbours":
-        return {"own": 3, "main": 8, "detail": 10}[aggregate.whose]
-    return {"own": 1, "main": 2, "detail": 6}[aggregate.whose]
+        return {"own": 3, "main": 10, "detail": 12}[aggregate.whose]
+    return {"own": 1, "main": 2, "detail": 8}[aggregate.whose]
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,7 +208,7 @@ def propagate(
         aggregates: What is wanted.
     """
     for relation in relations_of(aggregates):
-        matrix = row_normalised(relation_matrix(graph, *relation))
+        matrix = row_normalised(relation_matrix(graph, relation))
         jobs = column_blocks(whose, [aggregate for aggregate in aggregates if aggregate.over == relation])
 
         def work(job: tuple[list[int], list[Aggregate]], matrix: sp.csr_array = matrix) -> list[Propagated]:

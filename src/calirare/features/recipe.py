@@ -37,6 +37,7 @@ from calirare.features.propagation import (
 )
 from calirare.features.stored import read_state
 from calirare.features.structure import structure_columns
+from calirare.features.weights import plan_weights
 
 logger = logging.getLogger(__name__)
 Base = tuple[str, ColumnGroup, np.ndarray]
@@ -109,7 +110,7 @@ class ColumnRecipe:
         first, whose = _propagated(kept.names, kept.groups, own, edges)
         directed, types = (False, ()) if edges is None else (edges.directed, edges.types)
         whose = most_varied(whose, lambda k: kept.share_apart(first + k), room_for_own(whose, directed))
-        aggregates = plan_aggregates(whose, directed, types, spread_of_own=own.basis is None)
+        aggregates = plan_aggregates(whose, directed, types, plan_weights(graph.edges), own.basis is None)
         count = len(kept.names)
         attributes = _attributes(kept.names[first:], whose, own)
         told = {one.relation for one in aggregates if one.whose == "own" and not one.type} if attributes else ()

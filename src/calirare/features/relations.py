@@ -1,6 +1,8 @@
-"""Who a node's neighbours are: all, incoming or outgoing, over all edges or one kind of them."""
+"""Who a node's neighbours are: all, incoming or outgoing, over all edges or one kind of them; and what each counts."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.sparse as sp
@@ -8,51 +10,102 @@ import scipy.sparse as sp
 from calirare.data.edge_table import EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.sparse.products import small_index
+from calirare.features.ends import row_sums
 from calirare.features.structure import neighbours
 
 RELATIONS = ("neighbours", "incoming neighbours", "outgoing neighbours")
-Relation = tuple[str, str]
-"""Over which neighbours: which way, and by which of `EdgeTable.kinds` ("" for all)."""
+NUMBER_OF_EDGES = "number of edges"
+"""The weight of what is joined by many edges."""
 
 
-def relation_matrix(graph: RareGraph, relation: str, type: str = "") -> sp.csr_array:
-    """Who a node's neighbours are: ones, each neighbour once, the node itself left out."""
-    if relation == "neighbours" and not type:
+@dataclass(frozen=True)
+class Relation:
+    """Over which neighbours.
+
+    Args:
+        way: One of `RELATIONS`.
+        type: By which of `EdgeTable.kinds`; "" for all.
+        weight: By which number of the edges each counts, added up over the edges that lead to it, or `NUMBER_OF_EDGES`; who has none
+            above 0 does not count. "": all count alike.
+    """
+
+    way: str = RELATIONS[0]
+    type: str = ""
+    weight: str = ""
+
+    @property
+    def turned(self) -> Relation:
+        """Seen from the other end: who has a node as neighbour."""
+        ways = dict(zip(RELATIONS, (RELATIONS[0], RELATIONS[2], RELATIONS[1]), strict=True))
+        return Relation(ways[self.way], self.type, self.weight)
+
+
+def relation_matrix(graph: RareGraph, relation: Relation) -> sp.csr_array:
+    """Who a node's neighbours are, each once, the node itself left out: ones, or what they count."""
+    if relation == Relation():
         return neighbours(graph)
     shape = (graph.num_nodes, graph.num_nodes)
     table = graph.edges
     if table is None:
         return sp.csr_array(shape)
     index = small_index(max(2 * len(table), graph.num_nodes))
-    node, neighbour = (ends.astype(index) for ends in relation_ends(table, relation, type))
-    matrix = sp.csr_array((np.ones(node.size), (node, neighbour)), shape=shape)
-    matrix.data[:] = 1.0
+    node, neighbour, weights = relation_edges(table, relation)
+    return joined_to(node.astype(index), neighbour.astype(index), weights, shape)
+
+
+def joined_to(
+    node: np.ndarray, neighbour: np.ndarray, weights: np.ndarray | None, shape: tuple[int, int]
+) -> sp.csr_array:
+    """Each pair once: ones, or the sum of its weights.
+
+    >>> ends = np.array([0, 0, 1]), np.array([1, 1, 0])
+    >>> joined_to(*ends, None, (2, 2)).toarray().tolist(), joined_to(*ends, np.array([2.0, 3.0, 4.0]), (2, 2)).toarray().tolist()
+    ([[0.0, 1.0], [1.0, 0.0]], [[0.0, 5.0], [4.0, 0.0]])
+    """
+    matrix = sp.csr_array((np.ones(node.size) if weights is None else weights, (node, neighbour)), shape=shape)
+    if weights is None:
+        matrix.data[:] = 1.0
     return matrix
 
 
-def relation_ends(table: EdgeTable, relation: str, type: str = "") -> tuple[np.ndarray, np.ndarray]:
-    """(node, neighbour) of every row that joins two nodes in that way; one pair may stand several times."""
-    kept = table.source != table.target
-    if type:
-        kept &= table.of_kind(type)
+def relation_edges(table: EdgeTable, relation: Relation) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """(node, neighbour, weights or None) of every row that joins two nodes in that way; one pair may stand several times."""
+    kept, weights = table.source != table.target, edge_weights(table, relation.weight)
+    if relation.type:
+        kept &= table.of_kind(relation.type)
+    if weights is not None:
+        kept &= weights > 0
+        weights = weights[kept]
     source, target = table.source[kept], table.target[kept]
-    return {
-        "incoming neighbours": (target, source),
-        "outgoing neighbours": (source, target),
-        "neighbours": (np.concatenate([source, target]), np.concatenate([target, source])),
-    }[relation]
+    if relation.way != RELATIONS[0]:
+        return (*((source, target) if relation.way == RELATIONS[2] else (target, source)), weights)
+    both = np.concatenate([source, target]), np.concatenate([target, source])
+    return (*both, None if weights is None else np.concatenate([weights, weights]))
+
+
+def edge_weights(table: EdgeTable, weight: str) -> np.ndarray | None:
+    """`(E,)` by what the edges count, NaN where that is missing; None where all count alike."""
+    if not weight:
+        return None
+    if weight == NUMBER_OF_EDGES:
+        return np.ones(len(table))
+    column = table.column(weight, "number")
+    return np.zeros(len(table)) if column is None else column.values
 
 
 def row_normalised(matrix: sp.csr_array) -> sp.csr_array:
-    """Each row divided by its number of entries."""
-    return sp.csr_array((row_shares(matrix.indptr), matrix.indices, matrix.indptr), shape=matrix.shape)
+    """Each row divided by its sum; entries are above 0."""
+    shares = row_shares(matrix.indptr, matrix.data)
+    return sp.csr_array((shares, matrix.indices, matrix.indptr), shape=matrix.shape)
 
 
-def row_shares(starts: np.ndarray) -> np.ndarray:
-    """For each entry of a row one over their number, by where the rows start.
+def row_shares(starts: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+    """For each entry of a row its share in the row's sum, by where the rows start; without weights one over their number.
 
-    >>> row_shares(np.array([0, 2, 2, 3])).tolist()
-    [0.5, 0.5, 1.0]
+    >>> row_shares(np.array([0, 2, 2, 3])).tolist(), row_shares(np.array([0, 2, 2, 3]), np.array([1.0, 3.0, 7.0])).tolist()
+    ([0.5, 0.5, 1.0], [0.25, 0.75, 1.0])
     """
     counts = np.diff(starts)
-    return np.repeat(1.0 / np.maximum(counts, 1), counts)
+    if weights is None:
+        return np.repeat(1.0 / np.maximum(counts, 1), counts)
+    return weights / np.repeat(row_sums(starts, weights), counts)

@@ -61,6 +61,7 @@ def _spreads(state: dict[str, Any], count: int) -> np.ndarray:
 def _aggregates(state: Any) -> tuple[Aggregate, ...]:
     found: tuple[Aggregate, ...] = _plain(state, tuple[Aggregate, ...], "parts")
     _need(all(one.relation in RELATIONS for one in found), f"an aggregate's relation must be among {RELATIONS}")
+    _need(not any(one.type and one.weight for one in found), "weights are not told by type")
     return found
 
 

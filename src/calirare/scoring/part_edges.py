@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from calirare.data.edge_table import EdgeTable
 from calirare.data.parts.partitions import Part, Partitions
-from calirare.features.relations import Relation, relation_ends, row_normalised
+from calirare.features.relations import Relation, joined_to, relation_edges, row_normalised
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,23 +42,22 @@ class PartEdges:
         source, target = ((ends - self.own.start) % self.near.size for ends in (self.table.source, self.table.target))
         return replace(self.table, source=source, target=target)
 
-    def along(self, kind: str) -> sp.csr_array:
-        """`(own, near)`: neighbours by edges of a kind."""
-        return self.matrix(("neighbours", kind))
-
     def matrix(self, relation: Relation) -> sp.csr_array:
         """`(own, near)`: neighbours in that way, rows that sum to one."""
+        return row_normalised(self.joined(relation))
+
+    def joined(self, relation: Relation) -> sp.csr_array:
+        """`(own, near)`: neighbours in that way: ones, or what they count."""
         shape = (self.part.num_nodes, self.near.size)
-        if relation == ("neighbours", ""):
+        if relation == Relation():
             named = np.searchsorted(self.near, neighbours_of(self.part))
             matrix = sp.csr_array((np.ones(named.size), named, self.part.adjacency.indptr), shape=shape)
             matrix.sort_indices()
-            return row_normalised(matrix)
-        node, other = relation_ends(self.table, *relation)
+            return matrix
+        node, other, weights = relation_edges(self.table, relation)
         mine = (node >= self.own.start) & (node < self.own.stop)
-        ends = node[mine] - self.own.start, other[mine]
-        matrix = sp.csr_array((np.ones(ends[0].size), ends), shape=shape)
-        return row_normalised(matrix)
+        weights = None if weights is None else weights[mine]
+        return joined_to(node[mine] - self.own.start, other[mine], weights, shape)
 
 
 def neighbours_of(part: Part) -> np.ndarray:

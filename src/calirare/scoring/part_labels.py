@@ -10,7 +10,8 @@ from calirare.data.node_keys import is_known_by, keys_of_ids
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.detectors.spreading import Spreading
-from calirare.features.ends import over_root
+from calirare.features.ends import over_root, row_sums
+from calirare.features.relations import Relation
 from calirare.scoring.part_edges import PartEdges
 
 
@@ -39,15 +40,18 @@ class PartLabels:
     def write(self, number: int) -> None:
         """What the nodes of a part pass on."""
         start, stop = self.parts.cuts[number : number + 2]
-        along = self.spreading.along_
-        ends = PartEdges.of(self.parts, number).along(along).indptr if along else self.parts.ends(number)
-        self._file.write(start, self.spreading.passes_on(self._keys.read(start, stop)[:, 0], np.diff(ends)))
+        if self.spreading.over == Relation():
+            degree = np.diff(self.parts.ends(number))
+        else:
+            joined = PartEdges.of(self.parts, number).joined(self.spreading.over)
+            degree = row_sums(joined.indptr, joined.data)
+        self._file.write(start, self.spreading.passes_on(self._keys.read(start, stop)[:, 0], degree))
 
     def arrived(self, number: int) -> np.ndarray:
         """`(n, C)` what comes to the nodes of a part, once all are written."""
-        if self.spreading.along_:
+        if self.spreading.over != Relation():
             edges = PartEdges.of(self.parts, number)
-            return over_root(edges.along(self.spreading.along_), self._file.take(edges.near))
+            return over_root(edges.joined(self.spreading.over), self._file.take(edges.near), weighted=True)
         part = self.parts.part(number)
         return over_root(part.adjacency, part.take(self._file))
 

@@ -26,6 +26,7 @@ from calirare.detectors.silence import Silence
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.features.recipe import ColumnRecipe
+from calirare.features.relations import Relation
 from calirare.scoring.found_inputs import FoundInputs
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.live.networks import last_logits
@@ -81,7 +82,7 @@ class PartScorer:
     def reads_edges(self) -> bool:
         """Whether rows of the edge table are read, beyond who is joined to whom."""
         spreading = (one for one in self.members if isinstance(one, Spreading))
-        return self.recipe is not None or any(one.along_ for one in spreading)
+        return self.recipe is not None or any(one.over != Relation() for one in spreading)
 
     def on(self, parts: Partitions, ending: str) -> PartScorer:
         """The scorer on a graph, writing files with that ending; makes the files that the parts share."""

@@ -30,7 +30,8 @@ def network():
 
 @pytest.fixture(autouse=True)
 def nodes_change(monkeypatch):
-    """As if it showed that nodes change, and that some have an even neighbour; too few here have edges enough."""
+    """As if it showed that nodes change, and that some have an even neighbour; too few here have edges enough. With room for all."""
+    monkeypatch.setattr("calirare.features.propagation.MOST_COLUMNS", 2_000)
     monkeypatch.setattr(
         "calirare.features.edges.planning.plan_trend", lambda values, size, table: directions_of(table.directed)
     )
@@ -83,6 +84,7 @@ def test_columns_are_those_of_the_whole(network, options, num_new, weeks):
     found = columns_of(GrownBase(Standing(graph, recipe), update), update.nodes)
     want = recipe.apply(after)
     assert found.names == want.names and len(found.names) > 100
+    assert {one.weight for one in recipe.aggregates} > {""}
     np.testing.assert_allclose(found.values, want.values[update.nodes], rtol=3e-7, atol=1e-6)
 
 

@@ -36,6 +36,7 @@ def members():
         ),
         "spreading": "spreading",
         "spreading along": detectors.Spreading(along="channel = transfer | channel = cash"),
+        "spreading by": detectors.Spreading(along="", by="amount"),
     }
 
 

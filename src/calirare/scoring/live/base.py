@@ -26,7 +26,7 @@ from calirare.features.edges.usual import usual_of
 from calirare.features.ends import over_root
 from calirare.features.propagation import relations_of
 from calirare.features.recipe import ColumnRecipe, base_columns
-from calirare.features.relations import Relation, relation_ends, relation_matrix
+from calirare.features.relations import Relation, relation_edges, relation_matrix
 from calirare.features.structure import STRUCTURE, neighbours
 from calirare.scoring.live.links import Links, distinct, own_first, places_in
 from calirare.scoring.live.structure import GrownStructure, Structure
@@ -42,7 +42,7 @@ class Standing:
         structure: Of the graph, where it is made already.
         base: `(N, B)` the columns that `recipe.base` gives, where they are made already.
         keys: `(N,)` of the nodes, where they are made already.
-        along: The kinds of edges along which labels spread.
+        over: To which neighbours labels spread.
     """
 
     def __init__(
@@ -52,20 +52,18 @@ class Standing:
         structure: Structure | None = None,
         base: np.ndarray | None = None,
         keys: np.ndarray | None = None,
-        along: Iterable[str] = (),
+        over: Iterable[Relation] = (),
     ) -> None:
         self.graph, self.keys = graph, node_keys(graph) if keys is None else keys
         self.structure = structure or Structure(neighbours(graph))
         self._rows: tuple[Links, Links] | None = None
-        self.relations: dict[Relation, Links] = {
-            ("neighbours", kind): self._links("neighbours", kind) for kind in along
-        }
+        self.relations: dict[Relation, Links] = {relation: self._links(relation) for relation in over}
         if recipe is None:
             return
         self.recipe = recipe.at(graph.edges)
         self.base = recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
-            self.relations[relation] = self._links(*relation)
+            self.relations[relation] = self._links(relation)
         self.everyone = self.recipe.own.everyone(graph.x)
         """The dates of all nodes to which those of one are compared."""
         self.own_sums = self._own_sums()
@@ -84,10 +82,10 @@ class Standing:
             size = graph.num_nodes
             self._rows = Links.of_edges(graph.edges.source, size), Links.of_edges(graph.edges.target, size)
 
-    def _links(self, relation: str, type: str) -> Links:
-        if relation == "neighbours" and not type:
+    def _links(self, relation: Relation) -> Links:
+        if relation == Relation():
             return self.structure.links
-        return Links.of(relation_matrix(self.graph, relation, type))
+        return Links.of(relation_matrix(self.graph, relation), weighted=bool(relation.weight))
 
     @cached_property
     def own_columns(self) -> np.ndarray:
@@ -101,9 +99,10 @@ class Standing:
         centred, sums = self.base[:, columns] - self.recipe.means[columns], {}
         for over in relations_of(asked if columns.size else ()):
             links = self.relations[over]
-            ones = np.broadcast_to(1.0, links.ends.shape)
-            sums[over] = sp.csr_array((ones, links.ends, links.starts), shape=(links.size, links.size)) @ centred
-            self.relations.setdefault(turned(over), self._links(*turned(over)))
+            each = np.broadcast_to(1.0, links.ends.shape) if links.weights is None else links.weights
+            sums[over] = sp.csr_array((each, links.ends, links.starts), shape=(links.size, links.size)) @ centred
+            if over.turned not in self.relations:
+                self.relations[over.turned] = self._links(over.turned)
         return sums
 
     def edge_rows(self, nodes: np.ndarray, *sides: int) -> np.ndarray:
@@ -159,14 +158,15 @@ class GrownBase:
         once = source < target
         return GrownStructure(self.standing.structure, source[once], target[once], self.update.num_nodes)
 
-    def links(self, relation: str, type: str) -> Links:
+    def links(self, relation: Relation) -> Links:
         """The neighbours of that kind."""
-        if relation == "neighbours" and not type:
+        if relation == Relation():
             return self.structure.links
-        before, table = self.standing.relations[relation, type], self.update.edges
+        before, table = self.standing.relations[relation], self.update.edges
         if table is None or not len(table):
             return replace(before, num_nodes=self.update.num_nodes)
-        return before.grown(*relation_ends(table, relation, type), self.update.num_nodes)
+        node, neighbour, weights = relation_edges(table, relation)
+        return before.grown(node, neighbour, self.update.num_nodes, weights)
 
     def keys(self, nodes: np.ndarray) -> np.ndarray:
         """The keys of some nodes, which ascend."""
@@ -174,12 +174,12 @@ class GrownBase:
 
     def from_neighbours(self, sender: Sender, nodes: np.ndarray) -> np.ndarray:
         """`DetectorInputs.from_neighbours` for some nodes of the network of the fit."""
-        links = self.links("neighbours", sender.along_)
-        starts, ends = links.rows(nodes)
+        links = self.links(sender.over)
+        starts, ends, weights = links.weighed(nodes)
         near = distinct(ends, self.update.num_nodes)
         shape = (len(nodes), len(near))
-        adjacency = sp.csr_array((np.ones(len(ends)), places_in(near, ends)[0], starts), shape=shape)
-        return over_root(adjacency, sender.passes_on(self.keys(near), links.degrees(near)))
+        adjacency = sp.csr_array((weights, places_in(near, ends)[0], starts), shape=shape)
+        return over_root(adjacency, sender.passes_on(self.keys(near), links.sums(near)), weighted=True)
 
     def attributes(self, nodes: np.ndarray) -> Any:
         """Rows of the attributes as they are now; nodes ascend."""
@@ -319,12 +319,6 @@ def _by_time(table: EdgeTable, name: str | None) -> tuple[EdgeTable, np.ndarray]
     rank = np.empty(len(order), dtype=small_index(len(order)))
     rank[order] = np.arange(len(order))
     return bare.take(order), rank
-
-
-def turned(relation: Relation) -> Relation:
-    """The relation seen from the other end: who has a node as neighbour."""
-    names = {"incoming neighbours": "outgoing neighbours", "outgoing neighbours": "incoming neighbours"}
-    return names.get(relation[0], relation[0]), relation[1]
 
 
 def overlaid(before: Any, changed: np.ndarray, values: Any, nodes: np.ndarray) -> Any:

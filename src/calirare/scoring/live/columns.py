@@ -7,8 +7,8 @@ import scipy.sparse as sp
 
 from calirare.features.columns import Columns
 from calirare.features.propagation import column_blocks, picked, relations_of, said_of
-from calirare.features.relations import Relation, row_shares
-from calirare.scoring.live.base import GrownBase, turned
+from calirare.features.relations import Relation
+from calirare.scoring.live.base import GrownBase
 from calirare.scoring.live.links import Links, distinct, places_in
 
 _AT_ONCE = 16_384
@@ -19,9 +19,9 @@ def columns_of(grown: GrownBase, nodes: np.ndarray) -> Columns:
     """The columns that `recipe.apply` gives on the whole graph, up to rounding; nodes ascend."""
     recipe = grown.standing.recipe
     first, count, whose = recipe.propagated
-    relations = {relation: grown.links(*relation) for relation in grown.standing.relations}
-    lists = {relation: links.rows(nodes) for relation, links in relations.items()}
-    near = distinct(np.concatenate([nodes, *(ends for _, ends in lists.values())]), grown.update.num_nodes)
+    relations = {relation: grown.links(relation) for relation in grown.standing.relations}
+    lists = {relation: links.shares(nodes) for relation, links in relations.items()}
+    near = distinct(np.concatenate([nodes, *(ends for _, ends, _ in lists.values())]), grown.update.num_nodes)
     around = grown.take(near, 0, count)
     values = recipe.at_means(len(nodes), len(recipe.names))
     values[:, :count] = around[places_in(near, nodes)[0]]
@@ -58,12 +58,12 @@ def _means_of(
         means[over][:, :own] = _own_means(grown, over, relations[over], near)
     for start in range(0, len(near) if others.size else 0, _AT_ONCE):
         block = slice(start, start + _AT_ONCE)
-        lists = {over: relations[over].rows(near[block]) for over in means}
-        far = distinct(np.concatenate([ends for _, ends in lists.values()]), grown.update.num_nodes)
+        lists = {over: relations[over].shares(near[block]) for over in means}
+        far = distinct(np.concatenate([ends for _, ends, _ in lists.values()]), grown.update.num_nodes)
         there = grown.take(far, first + others[0], first + others[-1] + 1)
         centred = there[:, others - others[0]] - recipe.means[first + others]
-        for over, (starts, ends) in lists.items():
-            means[over][block, own:] = _matrix(starts, ends, far) @ centred
+        for over, rows in lists.items():
+            means[over][block, own:] = _matrix(*rows, far) @ centred
     return means, columns
 
 
@@ -77,14 +77,18 @@ def _own_means(grown: GrownBase, over: Relation, links: Links, nodes: np.ndarray
     total, known = standing.own_sums[over][np.minimum(nodes, links.size - 1)], nodes < links.size
     total[~known] = 0.0
     changed = np.sort(grown.update.nodes[grown.update.nodes < links.size])
-    starts, ends = standing.relations[turned(over)].rows(changed)
+    back = standing.relations[over.turned]
+    starts, ends = back.rows(changed)
     differ = take(changed).astype(np.float64) - standing.base[changed][:, own]
     at, mine = places_in(nodes, ends)
-    _add_rows(total, at, differ[np.repeat(np.arange(len(changed)), np.diff(starts))[mine]])
+    differ = differ[np.repeat(np.arange(len(changed)), np.diff(starts))[mine]]
+    _add_rows(total, at, differ if back.weights is None else differ * back.weights[back.positions(changed)][mine, None])
     at, mine = places_in(nodes, links.added[0])
     added, places = np.unique(links.added[1, mine], return_inverse=True)
-    _add_rows(total, at, (take(added) - standing.recipe.means[own])[places])
-    return total / np.maximum(links.degrees(nodes), 1)[:, None]
+    came = (take(added) - standing.recipe.means[own])[places]
+    _add_rows(total, at, came if links.weights is None else came * links.more_weights[mine, None])
+    sums = links.sums(nodes)[:, None]
+    return np.divide(total, sums, out=np.zeros_like(total), where=sums > 0)
 
 
 def _add_rows(total: np.ndarray, at: np.ndarray, rows: np.ndarray) -> None:
@@ -93,8 +97,8 @@ def _add_rows(total: np.ndarray, at: np.ndarray, rows: np.ndarray) -> None:
         column += np.bincount(at, weights=values, minlength=len(total))
 
 
-def _matrix(starts: np.ndarray, ends: np.ndarray, among: np.ndarray) -> sp.csr_array:
-    """Lists of neighbours as rows that sum to one, over nodes that ascend."""
+def _matrix(starts: np.ndarray, ends: np.ndarray, shares: np.ndarray, among: np.ndarray) -> sp.csr_array:
+    """Lists of neighbours and their shares as rows, over nodes that ascend."""
     places, _ = places_in(among, ends)
     shape = (len(starts) - 1, len(among))
-    return sp.csr_array((row_shares(starts), places, starts), shape=shape)
+    return sp.csr_array((shares, places, starts), shape=shape)

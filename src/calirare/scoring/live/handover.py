@@ -19,6 +19,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.data.split import Split
 from calirare.estimator.classifier import load
+from calirare.features.relations import Relation
 from calirare.scoring.live.base import Standing
 from calirare.scoring.live.cores import PeelingOrder
 from calirare.scoring.live.links import Links
@@ -27,7 +28,7 @@ from calirare.scoring.live.structure import Structure
 from calirare.scoring.live.update import NodeNames
 from calirare.scoring.verdicts import Verdicts
 
-_CLASSES = {kind.__name__: kind for kind in (CellUsers, EdgeColumn, EdgeTable, Links, PeelingOrder, RareGraph, Split, Standing, Structure)}  # fmt: skip
+_CLASSES = {kind.__name__: kind for kind in (CellUsers, EdgeColumn, EdgeTable, Links, PeelingOrder, RareGraph, Relation, Split, Standing, Structure)}  # fmt: skip
 _OURS = "recipe"
 """Belongs to the model, which both processes read."""
 _ALIGNED = 64

@@ -11,6 +11,8 @@ import scipy.sparse as sp
 from calirare.data.node_keys import each_once, places_of
 from calirare.data.sparse.products import small_index
 from calirare.features.edges.groups import EdgeGroups
+from calirare.features.ends import row_sums
+from calirare.features.relations import row_shares
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +23,9 @@ class Links:
         starts: `(N + 1,)` where each node's list begins.
         ends: The neighbours, one list after the other.
         num_nodes: With those that were added.
-        added: `(2, E)` further pairs, from node to neighbour, sorted; none of them is in the lists.
+        added: `(2, E)` further pairs, from node to neighbour, sorted; without weights none of them is in the lists.
+        weights: What each of the neighbours counts; None: all alike.
+        more_weights: `(E,)` what each of the added pairs counts beside that.
 
     >>> links = Links.of(sp.csr_array(np.array([[0, 1], [1, 0]]))).grown(np.array([0, 1, 2]), np.array([1, 2, 1]), 3)
     >>> links.added.tolist(), [part.tolist() for part in links.rows(np.array([1, 2]))]
@@ -32,12 +36,14 @@ class Links:
     ends: np.ndarray
     num_nodes: int
     added: np.ndarray = field(default_factory=lambda: np.empty((2, 0), dtype=np.int64))
+    weights: np.ndarray | None = None
+    more_weights: np.ndarray = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(cls, matrix: sp.csr_array) -> Links:
-        """The places of a matrix's entries."""
+    def of(cls, matrix: sp.csr_array, *, weighted: bool = False) -> Links:
+        """The places of a matrix's entries, and these."""
         matrix.sort_indices()
-        return cls(matrix.indptr, matrix.indices, matrix.shape[0])
+        return cls(matrix.indptr, matrix.indices, matrix.shape[0], weights=matrix.data if weighted else None)
 
     @classmethod
     def of_edges(cls, ends: np.ndarray, num_nodes: int) -> Links:
@@ -50,8 +56,14 @@ class Links:
         """Nodes that the lists were made of."""
         return len(self.starts) - 1
 
-    def grown(self, nodes: np.ndarray, neighbours: np.ndarray, num_nodes: int) -> Links:
-        """With further pairs; those that are there already, repeats and pairs of a node with itself are left out."""
+    def grown(
+        self, nodes: np.ndarray, neighbours: np.ndarray, num_nodes: int, weights: np.ndarray | None = None
+    ) -> Links:
+        """With further pairs; pairs of a node with itself are left out, and without weights repeats and those that are there already."""
+        if self.weights is not None and weights is not None:
+            order = np.lexsort((neighbours, nodes))
+            added = np.stack([nodes[order], neighbours[order]]).astype(np.int64)
+            return replace(self, num_nodes=num_nodes, added=added, more_weights=weights[order])
         keep = (nodes != neighbours) & (self.find(nodes, neighbours) < 0)
         keys = each_once(nodes[keep].astype(np.int64) * num_nodes + neighbours[keep])
         return replace(self, num_nodes=num_nodes, added=np.vstack([keys // num_nodes, keys % num_nodes]))
@@ -102,6 +114,20 @@ class Links:
         found = np.concatenate([self.ends[self.positions(nodes)], self.added[1, places]])[order].astype(np.int64)
         return starts_of(self.lengths(nodes) + counts), found
 
+    def shares(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`rows` of the nodes, and the share of each neighbour in what they count together."""
+        starts, ends, weights = self.weighed(nodes)
+        return starts, ends, row_shares(starts, weights)
+
+    def weighed(self, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """`rows` of the nodes, and what each neighbour counts."""
+        starts, ends = self.rows(nodes)
+        if self.weights is None:
+            return starts, ends, np.ones(len(ends))
+        counts, places = self.more(nodes)
+        weights = np.concatenate([self.weights[self.positions(nodes)], self.more_weights[places]])
+        return starts, ends, weights[self.merged_order(nodes, counts)]
+
     def merged_order(self, nodes: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The order that brings each node's added entries behind its earlier ones."""
         lengths = self.lengths(nodes)
@@ -110,6 +136,14 @@ class Links:
         order[np.arange(old) + np.repeat(np.cumsum(counts) - counts, lengths)] = np.arange(old)
         order[np.arange(new) + np.repeat(np.cumsum(lengths), counts)] = np.arange(old, old + new)
         return order
+
+    def sums(self, nodes: np.ndarray) -> np.ndarray:
+        """What the neighbours of each node, ascending, count together now; 0 where there are none."""
+        if self.weights is None:
+            return self.degrees(nodes)
+        sums = row_sums(starts_of(self.lengths(nodes)), self.weights[self.positions(nodes)])
+        at, mine = places_in(nodes, self.added[0])
+        return sums + np.bincount(at, self.more_weights[mine], minlength=len(nodes))
 
     def degrees(self, nodes: np.ndarray) -> np.ndarray:
         """How many neighbours each node has now."""

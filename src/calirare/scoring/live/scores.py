@@ -79,8 +79,8 @@ class LiveScores:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
         keys = inputs.keys
         del inputs  # its columns are larger than what stays
-        along = {one.along_ for one in classifier.members_ if isinstance(one, Spreading)}
-        self.standing = Standing(graph, recipe, structure, base, keys, along - {""})
+        over = {one.over for one in classifier.members_ if isinstance(one, Spreading)}
+        self.standing = Standing(graph, recipe, structure, base, keys, over)
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
         """Rows as the model wants them; see `read_update`."""

@@ -166,6 +166,49 @@ def bad_batches(world: World) -> Tables:
     return nodes | {"serial": np.array(serial)}, edges, (batch < 4).astype(float)
 
 
+def large_sums_abroad(world: World) -> Tables:
+    """As many large payments as others have, and as many abroad; only theirs are the same ones."""
+    abroad, rng = world.rng.random(NODES) < 0.3, world.rng
+    large, odd = rng.random(world.payer.size) < 0.3, world.rare[world.payer] & (rng.random(world.payer.size) < 0.95)
+    there = np.where(odd, large, rng.random(world.payer.size) < 0.3)
+    payee = np.where(
+        there, rng.choice(np.flatnonzero(abroad), there.size), rng.choice(np.flatnonzero(~abroad), there.size)
+    )
+    amount = (world.amount * np.where(large, 20, 1)).round(2)
+    country = np.array(["home", "abroad"])[abroad.astype(int)]
+    nodes, edges, _ = world.tables(payee=payee, amount=amount, country=country)
+    agree = np.bincount(world.payer, weights=large & there, minlength=NODES)
+    return nodes, edges, agree / np.maximum(np.bincount(world.payer, weights=large, minlength=NODES), 1)
+
+
+def money_at_second_hand(world: World) -> Tables:
+    """What they get comes from accounts that got theirs from listed ones, by the sums and not by the number of payments."""
+    rng, listed = world.rng, world.rng.random(NODES) < 0.08
+    amount = rng.lognormal(5, 1.8, world.payer.size).round(2) + 0.01
+    total = np.maximum(np.bincount(world.payee, weights=amount, minlength=NODES), 0.01)
+    first = np.bincount(world.payee, weights=amount * listed[world.payer], minlength=NODES) / total
+    second = np.bincount(world.payee, weights=amount * first[world.payer], minlength=NODES) / total
+    place = np.empty(NODES, dtype=np.int64)  # the accounts with the largest shares are the rare ones, but for chance
+    place[np.argsort(second + rng.normal(0, 0.3 * second.std(), NODES))] = np.argsort(world.rare, kind="stable")
+    of, known = np.argsort(place), np.array(["no", "yes"])
+    nodes, edges, _ = world.tables(payer=place[world.payer], payee=place[world.payee], amount=amount)
+    return nodes | {"listed": known[listed[of].astype(int)]}, edges, second[of]
+
+
+def rings(world: World) -> Tables:
+    """Groups of eight pay one another large sums, and anybody small ones; some groups are rare."""
+    rng = world.rng
+    order = np.concatenate([rng.permutation(np.flatnonzero(world.rare == rare)) for rare in (True, False)])
+    group = np.empty(NODES, dtype=np.int64)
+    group[order] = np.arange(NODES) // 8
+    inside = rng.random(world.payer.size) < 0.25
+    mate = order[np.minimum(8 * group[world.payer] + rng.integers(0, 8, world.payer.size), NODES - 1)]
+    payee = np.where(inside & (mate != world.payer), mate, world.payee)
+    amount = rng.lognormal(np.where(inside, 6.0, 3.0), 0.8).round(2) + 0.01
+    mates = np.bincount(group, weights=world.rare)[group] / np.bincount(group)[group]
+    return *world.tables(payee=payee, amount=amount)[:2], mates
+
+
 WORLDS: dict[str, Callable[[World], Tables]] = {
     "round sums": round_sums,
     "just below a limit": below_a_limit,
@@ -181,6 +224,9 @@ WORLDS: dict[str, Callable[[World], Tables]] = {
     "bills beyond its trade": beyond_peers,
     "loud texts": loud_texts,
     "four of 60 batches": bad_batches,
+    "large sums abroad": large_sums_abroad,
+    "money at second hand": money_at_second_hand,
+    "rings by sums": rings,
 }
 
 

@@ -9,6 +9,7 @@ from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GAT, GCN, GIN, SAGE, Module
 from calirare.detectors.registry import detectors, make_detector, register
+from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 
@@ -28,6 +29,7 @@ __all__ = [
     "LabelledNodes",
     "Linear",
     "Module",
+    "Sparse",
     "Spreading",
     "Stack",
     "detectors",

@@ -11,7 +11,7 @@ import numpy as np
 
 from calirare.data.checks import is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
-from calirare.detectors.left_out.contrast import as_logits
+from calirare.detectors.left_out.contrast import as_logits, class_targets
 from calirare.detectors.left_out.loss import CLEARLY, left_out_loss
 from calirare.detectors.logistic.leverage import own_left_out, with_whitened
 from calirare.detectors.logistic.optimum import Optimum, fit_logistic
@@ -82,7 +82,7 @@ class Linear(Detector):
     def _fit(self, inputs: DetectorInputs, labels: LabelledNodes, seed: int) -> Self:
         groups = np.unique(labels.groups, return_inverse=True)[1]
         choices = DesignChoices(inputs, labels, groups, self.hops, seed)
-        targets = _targets(labels)
+        targets = class_targets(labels.y, labels.num_classes)
         best = self._choose(choices, targets, groups)
         self.num_classes_ = labels.num_classes
         every = np.ones(len(labels), dtype=bool)
@@ -202,12 +202,6 @@ class Linear(Detector):
         need(self.own_ is None or set(self.main_.rows) <= set(self.own_.rows), "whose left-out models are kept")
         self.left_out_, self.num_classes_ = left_out, num_classes
         return self
-
-
-def _targets(labels: LabelledNodes) -> np.ndarray:
-    """`(K, n)`: the second class of two, or each class against the rest."""
-    classes = [1] if labels.num_classes == 2 else range(labels.num_classes)
-    return np.stack([(labels.y == k).astype(np.float64) for k in classes])
 
 
 def _fit(design: Design, penalty: float, targets: np.ndarray, groups: np.ndarray, start: _Fit | None = None) -> _Fit:

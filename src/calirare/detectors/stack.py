@@ -18,6 +18,7 @@ from calirare.detectors.networks.members import GCN
 from calirare.detectors.networks.network import Network
 from calirare.detectors.registry import make_detector, register
 from calirare.detectors.silence import Silence
+from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stored import inside, need, numbers, texts, under
 from calirare.errors import CalirareError, InputError, LabelError
@@ -30,7 +31,7 @@ _BLOCK_NUMBERS = 8_000_000
 
 def default_members() -> list[Detector]:
     """What `"auto"` stacks: members that differ in kind, each cheap beside a network."""
-    return [Linear(), GCN(weight_decay="left_out"), Forest(), Boosting(), Spreading()]
+    return [Linear(), Sparse(), GCN(weight_decay="left_out"), Forest(), Boosting(), Spreading()]
 
 
 def _fit(
@@ -68,8 +69,8 @@ class Stack(Detector):
     Networks read every attribute of the neighbours: where some must be read of the node alone, they are left out beside others.
 
     Args:
-        members: Detectors, or their names; default: linear, gcn, forest, boosting where it has labels enough, and
-            spreading.
+        members: Detectors, or their names; default: linear, sparse, gcn, forest, boosting where it has labels enough,
+            and spreading.
     """
 
     name = "auto"

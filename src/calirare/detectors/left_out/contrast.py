@@ -6,6 +6,16 @@ import numpy as np
 from scipy.special import log_softmax, logsumexp
 
 
+def class_targets(y: np.ndarray, num_classes: int) -> np.ndarray:
+    """`(K, n)` 0 or 1: the second class of two, or each class against the rest.
+
+    >>> class_targets(np.array([0, 1]), 2).tolist(), class_targets(np.array([0, 2]), 3).tolist()
+    ([[0.0, 1.0]], [[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    """
+    classes = [1] if num_classes == 2 else range(num_classes)
+    return np.stack([(y == k).astype(np.float64) for k in classes])
+
+
 def as_logits(scores: np.ndarray) -> np.ndarray:
     """`(…, C)` logits of `(…, K)` scores; of two classes each has half of the one score.
 

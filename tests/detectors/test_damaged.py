@@ -13,6 +13,7 @@ from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.members import GCN
+from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.detectors.stored import numbers, texts, whole
@@ -25,6 +26,7 @@ MADE = {
     "words": lambda: Linear(penalty=0.1, hops=1),
     "gcn": lambda: GCN(hidden=2, epochs=3, weight_decay=0.05),
     "spreading": lambda: Spreading(),
+    "sparse": lambda: Sparse(steps=20),
     "stack": lambda: Stack([Linear(penalty=0.1, hops=0), Forest(trees=4, jobs=1)]),
 }
 
@@ -83,6 +85,16 @@ CASES: list[tuple[str, str, Any, str | None]] = [
     ("boosting", "fold_1/num_features", lambda v: v + 1, "the columns that trees ask for"),
     ("boosting", "rounds", lambda v: 0, "'rounds' must be a whole number"),
     ("boosting", "shifts", lambda v: np.zeros((40, 2)), "the shifts to a common level"),
+    ("sparse", "left_out", lambda v: v[:, :1], "the number of classes"),
+    ("sparse", "chosen", lambda v: changed(v, 0, 10**6), "which columns are read"),
+    ("sparse", "chosen", lambda v: v[:-1], "the coefficients"),
+    ("sparse", "theta", lambda v: v[:, :0], "the coefficients"),
+    ("sparse", "fold_theta", lambda v: v[:-1], "the coefficients of the folds"),
+    ("sparse", "fold_intercept", lambda v: np.hstack([v, v]), "the intercepts of the folds"),
+    ("sparse", "folds", lambda v: changed(v, 0, 40), "the folds"),
+    ("sparse", "squash/knots", lambda v: v[:-1], None),
+    ("sparse", "shifts", lambda v: np.zeros((40, 2)), "the shifts to a common level"),
+    ("sparse", "num_columns", lambda v: 0, "'num_columns' must be a whole number"),
     ("linear", "num_classes", lambda v: 3, "the number of classes"),
     ("linear", "theta", lambda v: v[:, :-1], "the coefficients"),
     ("linear", "theta", lambda v: np.concatenate([v, v]), "the coefficients"),

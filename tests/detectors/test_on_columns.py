@@ -17,8 +17,9 @@ from calirare.detectors.boosting import Boosting
 from calirare.detectors.forest import Forest
 from calirare.detectors.linear import Linear
 from calirare.detectors.registry import make_detector
+from calirare.detectors.sparse import Sparse
 
-MEMBERS = [Linear(), Forest(trees=40, jobs=1), Boosting(rounds=20, jobs=1)]
+MEMBERS = [Linear(), Forest(trees=40, jobs=1), Boosting(rounds=20, jobs=1), Sparse(), Sparse(steps=30)]
 
 
 def name(value: Any) -> str:
@@ -33,6 +34,8 @@ def name(value: Any) -> str:
         (Linear(), 200, 300),
         (Forest(trees=20, jobs=1), 60, 200),
         (Boosting(rounds=10, jobs=1), 60, 200),
+        (Sparse(), 60, 200),
+        (Sparse(steps=50), 60, 200),
     ],
     ids=name,
 )
@@ -47,7 +50,9 @@ def test_random_labels_stay_unexplained(detector: Detector, columns: int, count:
 
 
 @pytest.mark.refits
-@pytest.mark.parametrize("detector", [Forest(trees=40, jobs=1), Boosting(rounds=60, jobs=1)], ids=name)
+@pytest.mark.parametrize(
+    "detector", [Forest(trees=40, jobs=1), Boosting(rounds=60, jobs=1), Sparse(steps=300)], ids=name
+)
 def test_copies_do_not_tell_on_each_other(detector: Detector) -> None:
     graph = dense_graph(num_nodes=120, num_columns=12)
     once = labels_of(graph, 120, y=np.random.default_rng(5).permutation(graph.y))

@@ -220,6 +220,7 @@ def fit_in_a_process(threads, num_nodes, detector="gcn", epochs=60):
         ("linear", 1_500, 0),
         ("forest", 800, 0),
         ("boosting", 800, 0),
+        ("sparse", 800, 0),
         ("auto", 400, 0),
     ],
 )

@@ -56,7 +56,7 @@ def test_elsewhere_only_copies_are(what):
     np.testing.assert_array_equal(find_groups(graph, nodes), find_copies(graph, nodes))
 
 
-@pytest.mark.parametrize("detector", ["linear", "forest", "boosting", "spreading", "auto"])
+@pytest.mark.parametrize("detector", ["linear", "sparse", "forest", "boosting", "spreading", "auto"])
 def test_left_out_evidence_is_what_new_patients_get(detector):
     """Nothing can be known of a new patient here: left-out labels say so, as new patients do."""
     graph, patient, ill = visits(by_patient=True)

@@ -31,10 +31,11 @@ MODELS = {
     "linear": ("linear", "jackknife"),
     "forest": (cr.detectors.Forest(trees=3), "jackknife"),
     "boosting": (cr.detectors.Boosting(rounds=4), "jackknife"),
+    "sparse": (cr.detectors.Sparse(steps=10), "jackknife"),
     "stack": (cr.detectors.Stack(["linear", QUICK]), "jackknife"),
 }
-WITH_ARRAYS = ("jackknife", "linear", "forest", "boosting", "stack", "folds")
-QUICKLY_MADE = ("jackknife", "linear", "forest", "boosting", "stack")
+WITH_ARRAYS = ("jackknife", "linear", "forest", "boosting", "sparse", "stack", "folds")
+QUICKLY_MADE = ("jackknife", "linear", "forest", "boosting", "sparse", "stack")
 odd_values = st.one_of(
     st.none(), st.booleans(), st.integers(-3, 3), st.sampled_from([2**31, 2**63, 10**30, -1, 1e308, float("nan"), float("inf")]),
     st.text(max_size=4), st.lists(st.integers(-2, 2), max_size=3), st.dictionaries(st.text(max_size=3), st.integers(), max_size=2),

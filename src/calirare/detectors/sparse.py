@@ -39,7 +39,9 @@ _EVERY = 10
 _PATIENCE = 6
 """So often without a smaller loss, and no more steps are taken."""
 _LEAST_SPREAD = 0.05
-"""Of normal scores: columns that vary at hardly any label are not blown up."""
+"""Of normal scores: columns that vary at hardly any node are not blown up."""
+_SEEN = 1_024
+"""Nodes, labelled or not, by which columns are brought to mean 0 and spread 1."""
 _BLOCK_NUMBERS = 8_000_000
 
 
@@ -66,8 +68,9 @@ class Sparse(Detector):
         self._check(labels)
         values = inputs.columns.values
         squash = Squash.learn(values, seed)
-        rows = squash(values[labels.nodes])
-        middle, scale = rows.mean(axis=0), 1 / np.maximum(rows.std(axis=0), _LEAST_SPREAD)
+        rows, some = squash(values[labels.nodes]), np.random.default_rng(seed).permutation(len(values))[:_SEEN]
+        seen = squash(values[np.sort(some)])
+        middle, scale = seen.mean(axis=0), 1 / np.maximum(seen.std(axis=0), _LEAST_SPREAD)
         around = squash(values[other_nodes(inputs.num_nodes, labels.nodes, seed)])
         level = ((around.mean(axis=0) - middle) if len(around) else np.zeros_like(middle)) * scale
         self.folds_ = spread_over_folds(labels, seed)
@@ -94,7 +97,7 @@ class Sparse(Detector):
         while path.steps < _MOST_STEPS and path.steps - min(losses, key=losses.__getitem__) < _PATIENCE * _EVERY:
             path.walk(_EVERY)
             losses[path.steps] = loss_by_class(as_logits(path.scores(path.steps)), labels.y)
-        enough = min(losses.values()) + CLEARLY / 2 / len(labels)
+        enough = min(losses.values()) + CLEARLY / len(labels)
         return next(steps for steps, loss in losses.items() if loss <= enough)
 
     def _check(self, labels: LabelledNodes) -> None:

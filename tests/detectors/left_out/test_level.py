@@ -7,7 +7,7 @@ import pytest
 from column_cases import dense_graph, inputs_of, labels_of
 from sklearn.metrics import roc_auc_score
 
-from calirare.detectors import GCN, Boosting, Forest, Linear
+from calirare.detectors import GCN, Boosting, Forest, Linear, Sparse
 from calirare.detectors.base import Detector
 from calirare.detectors.logistic.optimum import LogisticProblem, fit_logistic
 from calirare.detectors.logistic.without_groups import WithoutGroups, turned_back
@@ -45,6 +45,7 @@ def test_a_network_that_has_collapsed_says_the_same_of_every_label() -> None:
         (Linear(penalty=0.01, hops=1), 60, 50, 12),
         (Forest(trees=30, jobs=1), 5, 50, 6),
         (Boosting(rounds=10, jobs=1), 5, 50, 8),
+        (Sparse(steps=30), 5, 50, 20),
     ],
     ids=lambda value: value.name if isinstance(value, Detector) else str(value),
 )

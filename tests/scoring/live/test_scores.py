@@ -28,11 +28,19 @@ def members():
     detectors = cr.detectors
     return {
         "linear": "linear",
+        "sparse": detectors.Sparse(steps=40),
         "forest": detectors.Forest(trees=20),
         "boosting": detectors.Boosting(rounds=20),
         **{name: detectors.detectors()[name](**QUICK) for name in ("gcn", "sage", "gin", "gat")},
         "auto": Stack(
-            ["linear", detectors.GCN(**QUICK), detectors.Forest(trees=20), detectors.Boosting(rounds=20), "spreading"]
+            [
+                "linear",
+                "sparse",
+                detectors.GCN(**QUICK),
+                detectors.Forest(trees=20),
+                detectors.Boosting(rounds=20),
+                "spreading",
+            ]
         ),
         "spreading": "spreading",
         "spreading along": detectors.Spreading(along="channel = transfer | channel = cash"),

@@ -34,25 +34,39 @@ TENTH, FEW, TABLES = "a tenth", (5, 20), "real tables"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    chosen = arguments(__doc__).parse_args()
+    show(run_cells(judge, cells_of(chosen), jobs=chosen.jobs, out=chosen.out), ("alike", "by loss"))
+
+
+def arguments(description: str | None) -> argparse.ArgumentParser:
+    """Of a script that asks two ways on the same cells."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--tables", type=int, default=150, help="cases of real tables; 0: none")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=None, help="kept, and added to")
-    chosen = parser.parse_args()
+    return parser
+
+
+def cells_of(chosen: argparse.Namespace) -> list[Cell]:
+    """(graph, labels, draw) of what was asked for."""
     labels = [TENTH, *(f"{rare} rare" for rare in FEW)]
     cells: list[Cell] = [
         (name, way, seed) for name in (*GRAPHS, *MADE) for way in labels for seed in range(chosen.seeds)
     ]
-    cells += [(TABLES, "three tenths", number) for number in range(chosen.tables)]
-    show(run_cells(judge, cells, jobs=chosen.jobs, out=chosen.out))
+    return cells + [(TABLES, "three tenths", number) for number in range(chosen.tables)]
+
+
+def draw(name: str, way: str, seed: int) -> tuple[cr.RareGraph, cr.Split] | None:
+    """A cell's graph and labels; None where there are too few labels."""
+    warnings.simplefilter("ignore")
+    logging.disable(logging.CRITICAL)
+    return _of_tables(seed) if name == TABLES else _of_graph(name, way, seed)
 
 
 def judge(name: str, way: str, seed: int) -> dict[str, float] | None:
     """Loss and average precision by both; None where there are too few labels."""
-    warnings.simplefilter("ignore")
-    logging.disable(logging.CRITICAL)
-    drawn = _of_tables(seed) if name == TABLES else _of_graph(name, way, seed)
+    drawn = draw(name, way, seed)
     if drawn is None:
         return None
     graph, split = drawn
@@ -91,8 +105,9 @@ def _of_tables(number: int) -> tuple[cr.RareGraph, cr.Split] | None:
     return (graph, split) if enough else None
 
 
-def show(found: dict[Cell, dict[str, float] | None]) -> None:
-    print("\n| graphs | labels | fits | NLL, alike | NLL, by loss | change | lower in | AP, alike | AP, by loss |")
+def show(found: dict[Cell, dict[str, float] | None], ways: tuple[str, str]) -> None:
+    one, other = ways
+    print(f"\n| graphs | labels | fits | NLL, {one} | NLL, {other} | change | lower in | AP, {one} | AP, {other} |")
     print("|---|---|--:|--:|--:|--:|--:|--:|--:|")
     kinds = {name: "seven graphs" for name in GRAPHS} | {name: "two tables, generated" for name in MADE}
     groups: dict[tuple[str, str], list[dict[str, float]]] = {}
@@ -100,7 +115,7 @@ def show(found: dict[Cell, dict[str, float] | None]) -> None:
         if row is not None:
             groups.setdefault((kinds.get(str(name), str(name)), str(way)), []).append(row)
     for (kind, way), rows in groups.items():
-        nll, ap = (np.array([[row[f"{rule} {what}"] for rule in ("alike", "by loss")] for row in rows]) for what in ("nll", "ap"))  # fmt: skip
+        nll, ap = (np.array([[row[f"{rule} {what}"] for rule in ways] for row in rows]) for what in ("nll", "ap"))  # fmt: skip
         change = 100 * np.log(nll[:, 1] / nll[:, 0])
         luck = change.std() / np.sqrt(len(rows))
         print(f"| {kind} | {way} | {len(rows)} | {nll[:, 0].mean():.4f} | {nll[:, 1].mean():.4f} | {change.mean():+.1f} ± {luck:.1f}% | {np.mean(nll[:, 1] < nll[:, 0]):.0%} | {100 * ap[:, 0].mean():.1f} | {100 * ap[:, 1].mean():.1f} |")  # fmt: skip

@@ -97,8 +97,10 @@ class Sparse(Detector):
         while path.steps < _MOST_STEPS and path.steps - min(losses, key=losses.__getitem__) < _PATIENCE * _EVERY:
             path.walk(_EVERY)
             losses[path.steps] = loss_by_class(as_logits(path.scores(path.steps)), labels.y)
-        enough = min(losses.values()) + CLEARLY / len(labels)
-        return next(steps for steps, loss in losses.items() if loss <= enough)
+        best, chance = min(losses.values()), CLEARLY / len(labels)
+        if losses[0] - best < 2 * chance:  # the best column of hundreds tells something of any labels
+            return 0
+        return next(steps for steps, loss in losses.items() if loss <= best + chance)
 
     def _check(self, labels: LabelledNodes) -> None:
         if self.steps != "left_out":

@@ -87,7 +87,7 @@ def draw_cases(seed: int) -> Iterator[tuple[str, str, str, pl.DataFrame]]:
 
 def _rarest(column: pl.Series) -> str | None:
     """The rarest value that is frequent enough, of a column of few values and gaps."""
-    counts = column.drop_nulls().value_counts(name="times").sort("times")
+    counts = column.drop_nulls().value_counts(name="times").sort("times", column.name)
     if not 2 <= counts.height <= 12 or column.null_count() > 0.1 * column.len():
         return None
     return next((value for value, times in counts.rows() if FEWEST_RARE <= times < MOST_RARE * column.len()), None)

@@ -61,9 +61,9 @@ def _pairs_of_some(table: EdgeTable) -> tuple[np.ndarray, np.ndarray, np.ndarray
         node.append(here[some])
         neighbour.append(there[some])
         rows.append(some)
-    ends = np.stack([np.concatenate(node), np.concatenate(neighbour)])
-    pairs, pair = np.unique(ends, axis=1, return_inverse=True)
-    return np.unique(pairs[0], return_inverse=True)[1], pair, np.concatenate(rows)
+    named = 1 + max(int(ends.max(initial=0)) for ends in (table.source, table.target))
+    pairs, pair = np.unique(np.concatenate(node) * named + np.concatenate(neighbour), return_inverse=True)
+    return np.unique(pairs // named, return_inverse=True)[1], pair, np.concatenate(rows)
 
 
 def _shares(weights: np.ndarray, node: np.ndarray) -> tuple[float, np.ndarray]:

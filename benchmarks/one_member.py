@@ -11,22 +11,29 @@ A run that was stopped goes on.
 
 from __future__ import annotations
 
+import argparse
+from pathlib import Path
+
 from cells import run_cells
 from real_tables import measures
-from stack_weights import arguments, cells_of, draw, show
+from stack_weights import cells_of, draw, show
 
 import calirare as cr
 from calirare.detectors.stack import default_members
 
 
 def main() -> None:
-    parser = arguments(__doc__)
-    parser.add_argument("--member", default="sparse")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--member", default="sparse", help="its name")
+    parser.add_argument("--seeds", type=int, default=1, help="draws of labels of each graph")
+    parser.add_argument("--tables", type=int, default=60, help="cases of real tables; 0: none")
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--out", type=Path, default=None, help="kept, and added to")
     chosen = parser.parse_args()
     known = [member.name for member in default_members()]
     if chosen.member not in known:
         parser.error(f"--member must be among {known}; got {chosen.member!r}")
-    cells = [(*cell, chosen.member) for cell in cells_of(chosen)]
+    cells = [(*cell, chosen.member) for cell in cells_of(chosen.seeds, chosen.tables)]
     found = run_cells(judge, cells, jobs=chosen.jobs, out=chosen.out)
     show({cell[:3]: row for cell, row in found.items()}, ("without", "with"))
 

@@ -34,27 +34,21 @@ TENTH, FEW, TABLES = "a tenth", (5, 20), "real tables"
 
 
 def main() -> None:
-    chosen = arguments(__doc__).parse_args()
-    show(run_cells(judge, cells_of(chosen), jobs=chosen.jobs, out=chosen.out), ("alike", "by loss"))
-
-
-def arguments(description: str | None) -> argparse.ArgumentParser:
-    """Of a script that asks two ways on the same cells."""
-    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=2)
     parser.add_argument("--tables", type=int, default=150, help="cases of real tables; 0: none")
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--out", type=Path, default=None, help="kept, and added to")
-    return parser
+    chosen = parser.parse_args()
+    found = run_cells(judge, cells_of(chosen.seeds, chosen.tables), jobs=chosen.jobs, out=chosen.out)
+    show(found, ("alike", "by loss"))
 
 
-def cells_of(chosen: argparse.Namespace) -> list[Cell]:
-    """(graph, labels, draw) of what was asked for."""
+def cells_of(seeds: int, tables: int) -> list[Cell]:
+    """(graph, labels, draw) of every graph, and of so many cases of real tables."""
     labels = [TENTH, *(f"{rare} rare" for rare in FEW)]
-    cells: list[Cell] = [
-        (name, way, seed) for name in (*GRAPHS, *MADE) for way in labels for seed in range(chosen.seeds)
-    ]
-    return cells + [(TABLES, "three tenths", number) for number in range(chosen.tables)]
+    cells: list[Cell] = [(name, way, seed) for name in (*GRAPHS, *MADE) for way in labels for seed in range(seeds)]
+    return cells + [(TABLES, "three tenths", number) for number in range(tables)]
 
 
 def draw(name: str, way: str, seed: int) -> tuple[cr.RareGraph, cr.Split] | None:

@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+import numpy as np
 from cells import run_cells
 from real_tables import measures
-from stack_weights import cells_of, draw, show
+from stack_weights import TABLES, cells_of, draw, show
 
 import calirare as cr
 from calirare.detectors.stack import default_members
@@ -36,6 +37,11 @@ def main() -> None:
     cells = [(*cell, chosen.member) for cell in cells_of(chosen.seeds, chosen.tables)]
     found = run_cells(judge, cells, jobs=chosen.jobs, out=chosen.out)
     show({cell[:3]: row for cell, row in found.items()}, ("without", "with"))
+    rows = [row for cell, row in found.items() if cell[0] == TABLES and row is not None]
+    change = np.array([100 * (row["with nll"] / row["without nll"] - 1) for row in rows])
+    if change.size:
+        print(f"\n{TABLES}: lower by more than 1% in {(change < -1).sum()}, by {-change.min():.0f}% at most; higher by more than 1% "
+              f"in {(change > 1).sum()}, by {change.max():.0f}% at most; the same in {(np.abs(change) < 1e-9).sum()}")  # fmt: skip
 
 
 def judge(name: str, way: str, seed: int, member: str) -> dict[str, float] | None:

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
+from in_parts import check_parts_and_live
 
 import calirare as cr
 from calirare.data.graph import RareGraph
@@ -16,7 +16,6 @@ from calirare.decisions.facts import Facts
 from calirare.errors import ModelFormatError
 from calirare.features.bursts import NEAREST, in_bursts, third_nearest
 from calirare.features.recipe import ColumnRecipe
-from calirare.scoring.in_parts import score_in_parts
 from calirare.scoring.live.handover import hand_over, take_over
 from calirare.scoring.live.scores import LiveScores
 from calirare.scoring.table import read_for, score_table
@@ -123,15 +122,8 @@ def test_plans_are_stored_and_checked() -> None:
     assert not old.own.bursts
 
 
-def test_in_parts_agrees_with_scoring_at_once(model: Any, tmp_path: Any) -> None:
-    nodes, edges = tables()
-    files = [tmp_path / "nodes.parquet", tmp_path / "edges.parquet"]
-    for table, file in zip((nodes, edges), files, strict=True):
-        pl.DataFrame(table).write_parquet(file)
-    score_in_parts(model, *files, tmp_path / "scores.parquet", partitions=3)
-    whole = score_table(model, read_for(model, nodes, edges))
-    parts = pl.read_parquet(tmp_path / "scores.parquet")
-    np.testing.assert_allclose(parts["probability"], whole["probability"], atol=1e-6)
+def test_in_parts_and_live_agree_with_scoring_at_once(model: Any, tmp_path: Any) -> None:
+    check_parts_and_live(tmp_path, model, *tables())
 
 
 def test_live_agrees_with_scoring_at_once(model: Any, tmp_path: Any) -> None:

@@ -125,7 +125,7 @@ class DetectorInputs:
         if sender.over != Relation():
             adjacency = relation_matrix(self.graph, sender.over)
         degree = row_sums(adjacency.indptr, adjacency.data)
-        return known * over_root(adjacency, sender.passes_on(self.keys, degree), weighted=True)
+        return known * over_root(adjacency, sender.passes_on(self.keys, degree))
 
     @cached_property
     def tensors(self) -> GraphInputs:

@@ -49,7 +49,8 @@ _BLOCK_NUMBERS = 8_000_000
 class Sparse(Detector):
     """Logistic regression on a few dense columns; more than two classes: each against the rest.
 
-    Columns become normal scores, so that heavy tails do not decide. Words are not read as they are.
+    Columns become normal scores, so that heavy tails do not decide. Words are not read as they are. Labels count alike, whatever
+    `LabelledNodes.weights` say.
 
     Args:
         steps: How many; `"left_out"`: as many, up to 300, as make the labels of the folds likeliest.
@@ -79,7 +80,7 @@ class Sparse(Detector):
                 (rows - middle) * scale, class_targets(labels.y, labels.num_classes), self.folds_, level, self.rate
             )
             self.steps_ = self._walk(path, labels)
-        theta, intercept = path.kept[self.steps_]
+        theta, intercept = path.after[self.steps_]
         self.chosen_ = np.flatnonzero(theta.any(axis=(1, 2)))
         self.num_columns_, self.squash_ = values.shape[1], squash.take(self.chosen_)
         self.middle_, self.scale_ = middle[self.chosen_], scale[self.chosen_]
@@ -221,14 +222,14 @@ class _Path:
         self.y = np.tile(self.targets.T, count)  # by fold, then by target
         kept = np.ones((n, count))
         kept[np.arange(n), self.folds] = 0.0
-        self.kept_labels = np.repeat(kept, len(self.targets), axis=1)
-        seen = self.kept_labels.sum(axis=0)
-        share = ((self.kept_labels * self.y).sum(axis=0) + 0.5) / (seen + 1)
+        self.read = np.repeat(kept, len(self.targets), axis=1)
+        seen = self.read.sum(axis=0)
+        share = ((self.read * self.y).sum(axis=0) + 0.5) / (seen + 1)
         self.intercept = np.log(share / (1 - share))
         self.theta = np.zeros((self.x.shape[1], self.y.shape[1]))
         self.z = np.tile(self.intercept, (n, 1))
         self.steps, self.squares = 0, np.square(self.x)
-        self.kept: dict[int, tuple[np.ndarray, np.ndarray]] = {0: self._now()}
+        self.after: dict[int, tuple[np.ndarray, np.ndarray]] = {0: self._now()}
 
     def _now(self) -> tuple[np.ndarray, np.ndarray]:
         """(θ `(D, F + 1, K)`, intercepts `(F + 1, K)`), those of all labels last."""
@@ -240,31 +241,31 @@ class _Path:
         every, bend = np.arange(self.y.shape[1]), np.empty(0)
         for step in range(steps):
             p = expit(self.z)
-            pull = self.kept_labels * (self.y - p)
+            pull = self.read * (self.y - p)
             if step % _EVERY == 0:
-                bend = 1.0 + self.squares.T @ (self.kept_labels * p * (1 - p))
+                bend = 1.0 + self.squares.T @ (self.read * p * (1 - p))
             slope = self.x.T @ pull
             best = np.argmax(np.square(slope) / bend, axis=0)
             move = self.rate * slope[best, every] / bend[best, every]
             self.theta[best, every] += move
             self.z += self.x[:, best] * move
             p = expit(self.z)
-            curve = (self.kept_labels * p * (1 - p)).sum(axis=0)
-            lift = (self.kept_labels * (self.y - p)).sum(axis=0) / (1.0 + curve)
+            curve = (self.read * p * (1 - p)).sum(axis=0)
+            lift = (self.read * (self.y - p)).sum(axis=0) / (1.0 + curve)
             self.intercept, self.z = self.intercept + lift, self.z + lift
         self.steps += steps
-        self.kept[self.steps] = self._now()
+        self.after[self.steps] = self._now()
 
     def shifts(self, steps: int) -> np.ndarray:
         """`(n, K)` what brings each label's fold to the level of all labels' model."""
-        theta, intercept = self.kept[steps]
+        theta, intercept = self.after[steps]
         levels = np.einsum("d,dfk->fk", self.level, theta) + intercept
         found: np.ndarray = (levels[-1] - levels)[self.folds]
         return found
 
     def scores(self, steps: int) -> np.ndarray:
         """`(n, K)` of the labels, each by the fold that misses it, on one level."""
-        theta, intercept = self.kept[steps]
+        theta, intercept = self.after[steps]
         found = np.empty((len(self.folds), len(self.targets)))
         for fold in range(len(intercept) - 1):
             mine = self.folds == fold

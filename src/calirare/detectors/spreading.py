@@ -19,6 +19,7 @@ amounts tell who is close, A holds them, and D their sums.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import cache
 from typing import ClassVar, Self
 
 import numpy as np
@@ -38,7 +39,7 @@ from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
 from calirare.features.ends import inverse_root, row_sums
-from calirare.features.relations import NUMBER_OF_EDGES, Relation, relation_matrix
+from calirare.features.relations import Relation, relation_matrix, weight_names
 from calirare.features.weights import plan_weights
 
 LABELS_AROUND = "labels around it"
@@ -115,6 +116,7 @@ class Spreading(Detector):
     def _choose(self, graph: RareGraph, labels: LabelledNodes, seed: int) -> tuple[str, str]:
         """(along which edges, by what neighbours count): all edges, and all alike, unless left-out labels speak for others."""
 
+        @cache
         def lose(along: str, by: str = "") -> np.ndarray:
             over = Relation(type=along, weight=by)
             return losses_by_class(self._in_folds(graph, over, labels, seed, _FEW_FOLDS)[1], labels.y)
@@ -142,13 +144,9 @@ class Spreading(Detector):
         return best if _surely_less(losses, lose("")) else ""
 
     def _check(self, table: EdgeTable | None) -> None:
-        numbers_of_edges = (
-            [] if table is None else [NUMBER_OF_EDGES, *(c.name for c in table.columns if c.kind == "number")]
-        )
-        if self.by not in ("left_out", "", *numbers_of_edges):
-            raise InputError(
-                f"by must be 'left_out', '' or a number of the edges, such as {numbers_of_edges}; got {self.by!r}."
-            )
+        weights = list(weight_names(table))
+        if self.by not in ("left_out", "", *weights):
+            raise InputError(f"by must be 'left_out', '' or a number of the edges, such as {weights}; got {self.by!r}.")
         if self.along not in ("left_out", "") and (table is None or not table.of_kind(self.along).any()):
             known = [] if table is None else list(table.kinds)
             raise InputError(f"along must be 'left_out', '' or a kind of edges, such as {known}; got {self.along!r}.")

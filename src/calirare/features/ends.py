@@ -44,19 +44,14 @@ def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:
     return total[ends] - total[ends - lengths]
 
 
-def over_root(adjacency: sp.csr_array, sent: np.ndarray, *, weighted: bool = False) -> np.ndarray:
-    """`(n, k)`: what neighbours send, `(N, k)`, added up for each of n rows of neighbours and divided by the root of their number.
+def over_root(adjacency: sp.csr_array, sent: np.ndarray) -> np.ndarray:
+    """`(n, k)`: what neighbours send, `(N, k)`, as often as each of n rows says, over the root of what the row adds up to.
 
-    Weighted: each as often as its entry says, and by the root of their sum.
-
-    >>> matrix, sent = sp.csr_array(np.array([[0, 4, 4, 4, 4], [0, 0, 0, 0, 0]])), np.array([[9.0], [1.0], [2.0], [3.0], [4.0]])
-    >>> over_root(matrix, sent).ravel().tolist(), over_root(matrix, sent, weighted=True).ravel().tolist()
-    ([5.0, 0.0], [10.0, 0.0])
+    >>> over_root(sp.csr_array(np.array([[0, 4, 4, 4, 4], [0, 0, 0, 0, 0]])), np.array([[9.0], [1.0], [2.0], [3.0], [4.0]]))
+    array([[10.],
+           [ 0.]])
     """
-    starts, ends = adjacency.indptr, adjacency.indices
-    if not weighted:
-        adjacency = sp.csr_array((np.ones(len(ends)), ends, starts), shape=adjacency.shape)
-    return adjacency @ sent * inverse_root(row_sums(starts, adjacency.data))[:, None]
+    return adjacency @ sent * inverse_root(row_sums(adjacency.indptr, adjacency.data))[:, None]
 
 
 def row_sums(starts: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -70,7 +70,7 @@ def joined_to(
 
 def relation_edges(table: EdgeTable, relation: Relation) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     """(node, neighbour, weights or None) of every row that joins two nodes in that way; one pair may stand several times."""
-    kept, weights = table.source != table.target, edge_weights(table, relation.weight)
+    kept, weights = table.source != table.target, weights_by(table, relation.weight)
     if relation.type:
         kept &= table.of_kind(relation.type)
     if weights is not None:
@@ -83,7 +83,13 @@ def relation_edges(table: EdgeTable, relation: Relation) -> tuple[np.ndarray, np
     return (*both, None if weights is None else np.concatenate([weights, weights]))
 
 
-def edge_weights(table: EdgeTable, weight: str) -> np.ndarray | None:
+def weight_names(table: EdgeTable | None) -> tuple[str, ...]:
+    """By what neighbours may count."""
+    numbers = () if table is None else (one.name for one in table.columns if one.kind == "number")
+    return () if table is None else (NUMBER_OF_EDGES, *(name for name in numbers if name != NUMBER_OF_EDGES))
+
+
+def weights_by(table: EdgeTable, weight: str) -> np.ndarray | None:
     """`(E,)` by what the edges count, NaN where that is missing; None where all count alike."""
     if not weight:
         return None

@@ -16,7 +16,7 @@ import numpy as np
 
 from calirare.data.edge_table import EdgeTable
 from calirare.features.edges.telling import of_some_nodes
-from calirare.features.relations import NUMBER_OF_EDGES, edge_weights
+from calirare.features.relations import weight_names, weights_by
 
 _EVEN = 0.8
 """From here on the weights of a node's neighbours are even."""
@@ -28,7 +28,7 @@ _SOME_EDGES = 50_000
 
 
 def plan_weights(table: EdgeTable | None) -> tuple[str, ...]:
-    """Numbers of the edges, or `NUMBER_OF_EDGES`, the most uneven first.
+    """Those of `weight_names` that are told, the most uneven first.
 
     >>> from calirare.data.edge_table import EdgeColumn
     >>> ends, values = np.array([[0, 0, 0], [1, 2, 3]]), {"amount": [900.0, 5.0, 7.0], "fee": [1.0, 9.0, 0.0], "age": [30.0, 31.0, 29.0]}
@@ -40,8 +40,8 @@ def plan_weights(table: EdgeTable | None) -> tuple[str, ...]:
         return ()
     node, pair, rows = _pairs_of_some(table)
     found = list[tuple[float, str, np.ndarray]]()
-    for name in (NUMBER_OF_EDGES, *(one.name for one in table.columns if one.kind == "number")):
-        weights = edge_weights(table, name)
+    for name in weight_names(table):
+        weights = weights_by(table, name)
         if weights is not None and not np.nanmin(weights, initial=0.0) < 0:
             evenness, shares = _shares(np.bincount(pair, np.nan_to_num(weights[rows]), minlength=node.size), node)
             if evenness < _EVEN:

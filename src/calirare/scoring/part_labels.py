@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from calirare.data.node_keys import is_known_by, keys_of_ids
 from calirare.data.parts.partitions import Partitions
@@ -51,9 +52,11 @@ class PartLabels:
         """`(n, C)` what comes to the nodes of a part, once all are written."""
         if self.spreading.over != Relation():
             edges = PartEdges.of(self.parts, number)
-            return over_root(edges.joined(self.spreading.over), self._file.take(edges.near), weighted=True)
+            return over_root(edges.joined(self.spreading.over), self._file.take(edges.near))
         part = self.parts.part(number)
-        return over_root(part.adjacency, part.take(self._file))
+        starts, ends = part.adjacency.indptr, part.adjacency.indices  # its entries are weights of the graph's edges
+        ones = sp.csr_array((np.ones(len(ends)), ends, starts), shape=part.adjacency.shape)
+        return over_root(ones, part.take(self._file))
 
     @property
     def _file(self) -> RowFile:

@@ -63,7 +63,8 @@ class Standing:
         self.recipe = recipe.at(graph.edges)
         self.base = recipe.base(graph, self.structure.columns) if base is None else base
         for relation in relations_of(recipe.aggregates):
-            self.relations[relation] = self._links(relation)
+            if relation not in self.relations:
+                self.relations[relation] = self._links(relation)
         self.everyone = self.recipe.own.everyone(graph.x)
         """The dates of all nodes to which those of one are compared."""
         self.own_sums = self._own_sums()
@@ -179,7 +180,7 @@ class GrownBase:
         near = distinct(ends, self.update.num_nodes)
         shape = (len(nodes), len(near))
         adjacency = sp.csr_array((weights, places_in(near, ends)[0], starts), shape=shape)
-        return over_root(adjacency, sender.passes_on(self.keys(near), links.sums(near)), weighted=True)
+        return over_root(adjacency, sender.passes_on(self.keys(near), links.sums(near)))
 
     def attributes(self, nodes: np.ndarray) -> Any:
         """Rows of the attributes as they are now; nodes ascend."""

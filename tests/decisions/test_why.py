@@ -107,7 +107,7 @@ def test_what_speaks_for_a_node_is_what_made_its_logit(reasons, clf, graph):
         assert sizes == sorted(sizes, reverse=True)
         families = {}
         for name, group, share in zip(whole.names, whole.groups, whole.shares, strict=True):
-            key = (name.split(", ")[0], group)
+            key = (name.split(", ")[0].split(" = ")[0], group)
             families[key] = families.get(key, 0.0) + share
         assert found[0].share == pytest.approx(max(families.values(), key=abs))
     first = reasons.write(np.array([likely, unlikely]), ["alert", "clear"], np.zeros(2, dtype=bool))
@@ -228,6 +228,20 @@ def test_a_family_is_told_once_by_its_loudest_in_the_direction_of_all(graph):
     assert module._by_share(Facts(graph), Contributions(0.0, (), (), np.zeros(0)), 0) == []
 
 
+def test_a_category_is_told_once_by_the_value_that_the_node_has(graph):
+    has_lawyer = np.arange(graph.num_nodes) % 3 == 0
+    two = replace(graph, x=np.stack([has_lawyer, ~has_lawyer], axis=1).astype(float), feature_names=("lawyer = yes", "lawyer = no"), schema=None)  # fmt: skip
+    found = Contributions(0.0, ("lawyer = yes", "lawyer = no"), ("own", "own"), np.array([0.2, 0.9]))
+    for node, words in ((0, "lawyer is yes, as at 33% of nodes"), (1, "lawyer is no, as at 67% of nodes")):
+        told = module._by_share(Facts(two), found, node)
+        assert [(fact.words, round(fact.share, 9)) for fact in told] == [(words, 1.1)]
+    third = replace(two, x=np.zeros((graph.num_nodes, 2)), feature_names=("lawyer = yes", "lawyer = no"))
+    third.x[5] = third.x[7, :1] = 1.0
+    assert [fact.words for fact in module._by_share(Facts(third), found, 0)] == [
+        "lawyer is not no, as at 99.7% of nodes"
+    ]
+
+
 def test_what_all_nodes_share_is_no_reason(graph):
     same = replace(graph, x=np.ones((graph.num_nodes, 2)), feature_names=("land = DE", "age"), schema=None)
     same.x[:, 1] = np.arange(graph.num_nodes)
@@ -260,6 +274,8 @@ def test_degree_and_its_logarithm_are_one_reason():
     names, groups = ("degree", "log degree", "core number", "log income", "income"), ("structure",) * 3 + ("own",) * 2
     assert module._families(names, groups)[1].tolist() == [0, 0, 1, 2, 3]
     found = Contributions(0.0, names, groups, np.array([0.1, 0.5, 0.0, 0.4, 0.0]))
-    facts = SimpleNamespace(tells=lambda name: True, is_usual=lambda *_: False, say=lambda name, node: name)
+    facts = SimpleNamespace(
+        tells=lambda name: True, is_usual=lambda *_: False, is_value=lambda *_: False, say=lambda name, node: name
+    )
     told = module._by_share(facts, found, 0)
     assert [(one.words, one.share) for one in told] == [("degree", 0.6), ("log income", 0.4)]

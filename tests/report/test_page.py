@@ -109,6 +109,14 @@ def test_the_prices_are_those_given(clf, graph):
     assert "to end in the wrong call 10.0% of the time" in Page(render(contents, rows=3, plotly="")).words
 
 
+@pytest.mark.parametrize(("miss", "lines"), [(80.0, True), (np.linspace(40, 80, 300), False)])
+def test_thresholds_are_spoken_of_where_they_are_drawn(clf, graph, miss, lines):
+    miss = miss if lines else np.resize(miss, graph.num_nodes)
+    contents = gather(clf, graph, costs=Costs(miss=miss), num_resamples=2)
+    assert (contents.limits is not None) == lines
+    assert ("Dotted lines are the thresholds" in Page(render(contents, rows=3, plotly="")).words) == lines
+
+
 def test_no_probability_lies_outside_of_its_interval_as_they_are_written(page, contents):
     rows = zip(*(contents.queue.frame()[name][:30] for name in ("id", "probability", "lower", "upper")), strict=True)
     for name, p, lower, upper in rows:

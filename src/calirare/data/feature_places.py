@@ -7,6 +7,8 @@ from typing import Any
 
 HAS = " has "
 """Stands between the name of a column of texts and a word."""
+EQUALS = " = "
+"""Stands between the name of a column and one of its categories."""
 
 
 def says_how_made(word: str) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from calirare.data.arrays import column_of
-from calirare.data.feature_places import HAS
+from calirare.data.feature_places import EQUALS, HAS
 from calirare.data.graph import RareGraph
 from calirare.data.tables.schema.node_columns import is_moment, truth_words
 from calirare.decisions.column_names import (
@@ -174,6 +174,12 @@ class Facts:
         others = self._others_of(name)
         return others is None or others.vary
 
+    def is_value(self, name: str, node: int) -> bool:
+        """Whether this is the value that the node has of a category, such as `country = XX`."""
+        if name not in self._own or EQUALS not in name:
+            return False
+        return bool(self._values(name, np.array([node]))[0] > 0.5)
+
     def surprise(self, name: str, node: int) -> float:
         """0 for what is usual to 1 for what no other node has."""
         others = self._others_of(name)
@@ -262,7 +268,7 @@ def _say_mark(words: str, has_it: bool, others: Others, called: tuple[str, str] 
     share = float((others.values > 0.5).mean())
     if called is not None:
         return f"{words} is {called[has_it]}, as at {say_share(share if has_it else 1 - share)} of nodes"
-    column, _, category = words.partition(" = ")
+    column, _, category = words.partition(EQUALS)
     if HAS in words and not category:
         column, word = words.rsplit(HAS, 1)
         return f"{column} {'has' if has_it else 'lacks'} {quoted(word)}, as at {say_share(share if has_it else 1 - share)} of nodes"

@@ -1,8 +1,8 @@
 """Why a node scores as it does: the columns that made its logit and the labels around it, in the user's own words.
 
 The shares of the logit choose what is said (`RareCategoryClassifier.column_shares`). Columns that say the same twice over
-(sum, mean and greatest of one edge column) are told once, by the strongest. What is said of a column is a fact of the
-table: its value in the table's units beside the median.
+(sum, mean and greatest of one edge column, the values of one category) are told once, by the strongest, and of a category by
+the value that the node has. What is said of a column is a fact of the table: its value in the table's units beside the median.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from calirare.data.arrays import UNKNOWN
+from calirare.data.feature_places import EQUALS
 from calirare.data.graph import RareGraph
 from calirare.decisions.facts import Facts
 from calirare.decisions.shared_labels import SharedLabels, are_known
@@ -120,7 +121,7 @@ class Reasons:
     @property
     def _has(self) -> bool:
         """`is_fraud = yes` is had, `fraud` is what one is."""
-        return " = " in self.wording.rare
+        return EQUALS in self.wording.rare
 
     @cached_property
     def _rare_share(self) -> float:
@@ -230,9 +231,11 @@ def _by_share(facts: Facts, found: Contributions, node: int) -> list[Fact]:
     for total, places in sorted(zip(totals, members, strict=True), key=lambda item: -abs(item[0])):
         if abs(total) <= _FAINT * largest or len(told) == 8:
             break
-        best = found.names[places[int(np.argmax(found.shares[places] * np.sign(total)))]]
+        loud = (found.shares[places] * np.sign(total)).tolist()
+        names = [found.names[place] for place in places]
+        best = max(zip(names, loud, strict=True), key=lambda one: (facts.is_value(one[0], node), one[1]))[0]
         plain = best.removeprefix("log ")  # nobody counts neighbours in logarithms
-        best = plain if plain in (found.names[place] for place in places) else best
+        best = plain if plain in names else best
         if facts.tells(best):  # a network moves by what all nodes share; that is no reason
             kept = usual if facts.is_usual(best, node) else told
             kept.append(Fact(facts.say(best, node), total))
@@ -244,7 +247,7 @@ def _families(names: tuple[str, ...], groups: tuple[str, ...]) -> tuple[list[np.
     """Where the columns of each source stand, and the source of each; the same for most nodes."""
     families: dict[tuple[str, str], list[int]] = {}
     for place, (name, group) in enumerate(zip(names, groups, strict=True)):
-        source = name.split(", ")[0]
+        source = name.split(", ")[0].partition(EQUALS)[0]
         families.setdefault((source.removeprefix("log ") if group == "structure" else source, group), []).append(place)
     members = [np.array(places) for places in families.values()]
     family = np.empty(len(names), dtype=np.int64)

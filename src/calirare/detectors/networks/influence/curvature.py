@@ -258,7 +258,8 @@ class PrimalCurvature:
         return torch.cat([torch.einsum("svp,si->vpi", half, moves) for _, half in self._halves()])
 
     def mean_change(self, step: Step) -> Tensor:
-        mean = torch.stack([half.sum(dim=1) for _, half in self._halves()]).sum(dim=0) / len(self.nodes)
-        steps = self._steps(step)
-        found = [torch.einsum("siq,sp,iq->ip", half, mean, steps[where]) for where, half in self._halves()]
-        return torch.cat(found)
+        n, d = self.terms.residual.shape
+        mean = self.jacobian.pull(self.nodes, torch.eye(d).to(self.terms.residual).expand(n, d, d) / n)
+        solved = torch.cholesky_solve(mean.double().T, self.factor).T
+        moved = self.jacobian.push(solved)[torch.from_numpy(self.nodes).to(solved.device)].double()
+        return torch.einsum("iqp,iq->ip", moved, self._steps(step))

@@ -67,7 +67,6 @@ class Linear(Detector):
     """
 
     name: ClassVar[str] = "linear"
-    learned: ClassVar[str] = "main_"
 
     def __init__(self, penalty: float | Literal["left_out"] = "left_out", hops: int | Literal["left_out"] = "left_out"):
         self.penalty, self.hops = penalty, hops
@@ -155,10 +154,6 @@ class Linear(Detector):
         if alone.any() and self.own_ is not None:
             found[alone] = self.own_.scores_at(inputs, np.flatnonzero(alone))
         return as_logits(found)
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._check_fitted()

@@ -58,7 +58,6 @@ class Sparse(Detector):
     """
 
     name: ClassVar[str] = "sparse"
-    learned: ClassVar[str] = "theta_"
 
     def __init__(self, steps: int | Literal["left_out"] = "left_out", rate: float = 0.15) -> None:
         self.steps, self.rate = steps, rate
@@ -124,10 +123,6 @@ class Sparse(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         return as_logits(self._rows(inputs.columns, slice(None)) @ self.theta_ + self.intercept_)
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         found = self._rows(inputs.columns, slice(None))

@@ -81,6 +81,14 @@ class EdgeColumn:
         bits = np.nan_to_num(self.values).astype(np.int64)
         return np.asarray(bits >> self.categories.index(word) & 1, dtype=bool)
 
+    def by_category(self, told: Mapping[str, float], other: float, missing: float) -> np.ndarray:
+        """`(E,)` what is told of each edge's category: `other` where nothing is, `missing` where it has none.
+
+        >>> EdgeColumn("channel", "category", np.array([1, -1, 0]), ("card", "wire")).by_category({"wire": 5}, 0, -1).tolist()
+        [5, -1, 0]
+        """
+        return np.array([*(told.get(name, other) for name in self.categories), missing])[self.values]
+
     def words(self, edge: int) -> str | None:
         """The known words of one text; None where it is missing."""
         if np.isnan(self.values[edge]):

@@ -69,7 +69,7 @@ def like_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[t
     """`(N,)` columns by name, NaN where a node has no edge whose category is known to the fit; nodes from N on are not told of."""
     there = {column.name: column for column in table.columns if column.kind == "category"}
     told = [(one.name, leaning) for one in plan.columns if one.name in there for leaning in one.likes]
-    groups = {one.which: EdgeGroups(ends_of_edges(table, one.which)[0], num_nodes) for _, one in told}
+    groups = {which: EdgeGroups(ends_of_edges(table, which)[0], num_nodes) for which in {one.which for _, one in told}}
     for name, one in told:
         weights = there[name].by_category(dict(one.weights), np.nan, np.nan)
         values = at_ends(weights, ends_of_edges(table, one.which)[0])

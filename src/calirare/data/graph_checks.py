@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices
+from calirare.data.arrays import UNKNOWN, all_below, as_array, as_features, as_indices
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.split import Split
@@ -98,7 +98,7 @@ def _kinds(given: Mapping[str, Any], num_nodes: int) -> dict[str, Any]:
     names, codes = tuple(str(name) for name in given["node_type_names"]), given["node_type"]
     if codes is not None:
         codes, most = as_indices(codes, "node_type"), len(names)
-        if codes.shape != (num_nodes,) or codes.size and not (0 <= codes.min() and codes.max() < most):
+        if codes.shape != (num_nodes,) or not all_below(codes, most):
             raise InputError(f"node_type must hold one of 0…{most - 1} for each of the {num_nodes} nodes.")
     return {"node_type_names": names, "node_type": codes}
 

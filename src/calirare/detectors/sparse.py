@@ -20,6 +20,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
+from calirare.data.arrays import all_below
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import as_logits, class_targets, rare_against_rest
@@ -175,10 +176,10 @@ class Sparse(Detector):
         need(num_classes >= 2, "the number of classes")
         num_targets = 1 if num_classes == 2 else num_classes
         num_columns, chosen = whole(state, "num_columns", 1), numbers(state, "chosen", 1, kind="i")
-        need(not chosen.size or bool(0 <= chosen.min() and chosen.max() < num_columns), "which columns are read")
+        need(all_below(chosen, num_columns), "which columns are read")
         folds = numbers(state, "folds", 1, size=n, kind="i")
         fold_intercept = numbers(state, "fold_intercept", 2)
-        need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(fold_intercept), "the folds")
+        need(folds.size > 0 and all_below(folds, len(fold_intercept)), "the folds")
         theta, fold_theta = numbers(state, "theta", 2), numbers(state, "fold_theta", 3)
         need(theta.shape == (chosen.size, num_targets), "the coefficients")
         need(fold_theta.shape == (len(fold_intercept), *theta.shape), "the coefficients of the folds")

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from calirare.calibration.base import Calibrator
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, all_below
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
 from calirare.data.tables.schema.profile import check_profile
@@ -99,7 +99,7 @@ def check_left_out_models(detector: Detector, num_labels: int, num_classes: int)
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows
     need((shape[0], shape[-1]) == (num_labels, num_classes), "the detector's left-out logits are of other labels")
-    need(rows.size > 0 and 0 <= rows.min() and rows.max() < num_labels, "the detector's labels are out of range")
+    need(rows.size > 0 and all_below(rows, num_labels), "the detector's labels are out of range")
 
 
 def restore_calibrator(

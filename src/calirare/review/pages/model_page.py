@@ -169,7 +169,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
             [
                 html.Code(one.version),
                 html.Span(f"{one.time:%Y-%m-%d %H:%M} UTC", className="when"),
-                html.Span("in use", className="pill pill-clear")
+                pill("clear", "in use")
                 if one.version == current
                 else html.Button(
                     "Use again", id={"kind": "go-back", "version": one.version}, className="button quiet small"
@@ -179,7 +179,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
         for one in kept
     ]
     if not kept:
-        rows = [html.Li([html.Code(current), html.Span("in use", className="pill pill-clear")])]
+        rows = [html.Li([html.Code(current), pill("clear", "in use")])]
     if not desk.is_current():
         rows.append(
             html.Li("The folder now holds another model; start the desk again to use it.", className="note-bad")

@@ -193,7 +193,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
 
 def _outcome(desk: Desk, outcome: RefitOutcome, view: View) -> Any:
     change = outcome.change
-    before = Queue(outcome.before, desk.book).judge(view.costs, view.budget).action
+    before = Queue(outcome.before, desk.book, desk.team).judge(view.costs, view.budget).action
     after = desk.queue.judge(view.costs, view.budget).action
     both = (before >= 0) & (after >= 0)
     moved = np.flatnonzero(both & (before != after))

@@ -121,7 +121,7 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         sections.append(
             _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
         )
-        sections.append(to_markdown(rank_table(part, f"{protocol.name}-ranks", "Over all graphs")))
+        sections.append(to_markdown(rank_table(part, f"{protocol.name}-ranks")))
         sections.append(to_markdown(best_table(part, f"{protocol.name}-best")))
     sections += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
     sections.append(_every_graph(standings))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from column_cases import columns_of
 from in_parts import check_parts_and_live
 
 import calirare as cr
@@ -46,12 +47,6 @@ def tables(seed: int = 0, even: bool = False) -> tuple[dict[str, Any], dict[str,
 
 def read(some: tuple[Any, Any], **options: Any) -> RareGraph:
     return cr.read_tables(*some, label="fraud", rare="yes", **options)
-
-
-def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
-    recipe = ColumnRecipe.learn(graph)
-    columns = ColumnRecipe.restore(recipe.state()).apply(graph)
-    return dict(zip(columns.names, columns.values.T.astype(float), strict=True))
 
 
 def test_hours_and_weekdays_are_those_of_the_calendar() -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from column_cases import columns_of
 from in_parts import check_parts_and_live
 
 import calirare as cr
@@ -56,12 +57,6 @@ def payments(seed: int = 0, size: int = 300, apart: bool = True) -> tuple[dict[s
 
 def read(tables: tuple[Any, Any], **options: Any) -> RareGraph:
     return cr.read_tables(*tables, label="fraud", rare="yes", **options)
-
-
-def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
-    recipe = ColumnRecipe.learn(graph)
-    columns = ColumnRecipe.restore(recipe.state()).apply(graph)
-    return dict(zip(columns.names, columns.values.T, strict=True))
 
 
 def opening(nodes: dict[str, Any], own: str, others: list[str]) -> list[str]:

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from column_cases import columns_of
 from in_parts import check_parts_and_live
+from stored_recipes import check_refused, columns_of
 
 import calirare as cr
 from calirare.data.graph import RareGraph
-from calirare.errors import ModelFormatError
 from calirare.features.own import OwnPlan
 from calirare.features.recipe import ColumnRecipe
 
@@ -103,14 +102,14 @@ def test_a_damaged_plan_is_refused() -> None:
     state = ColumnRecipe.learn(read(tables())).state()
     own = state["own"]
     (beside,) = own["peers"]
-    for damaged in (
+    check_refused(
+        state,
+        "own",
         {"peers": ({**beside, "usual": beside["usual"][1:]},)},
         {"peers": ({**beside, "elsewhere": -1.0},)},
         {"hours": ({**own["hours"][0], "at": 99},)},
         {"round": ({**own["round"][0], "unit": 0.0},)},
-    ):
-        with pytest.raises(ModelFormatError):
-            ColumnRecipe.restore({**state, "own": {**own, **damaged}})
+    )
     old = {name: value for name, value in own.items() if name not in ("peers", "round", "hours", "weekdays")}
     assert ColumnRecipe.restore({**state, "own": old}).own.peers == ()
 

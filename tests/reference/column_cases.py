@@ -14,12 +14,6 @@ def inputs_of(graph: RareGraph) -> DetectorInputs:
     return DetectorInputs(graph, ColumnRecipe.learn(graph))
 
 
-def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
-    """The columns by name, as a recipe makes them that was stored meanwhile."""
-    columns = ColumnRecipe.restore(ColumnRecipe.learn(graph).state()).apply(graph)
-    return dict(zip(columns.names, columns.values.T.astype(float), strict=True))
-
-
 def random_edges(num_nodes: int, rng: np.random.Generator) -> np.ndarray:
     return rng.integers(0, num_nodes, (2, 3 * num_nodes))
 

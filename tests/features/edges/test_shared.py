@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from column_cases import columns_of
+from stored_recipes import columns_of
 
 import calirare as cr
 from calirare.data.as_of import edges_before

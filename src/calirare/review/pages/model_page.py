@@ -16,7 +16,7 @@ from calirare.metrics import METRICS
 from calirare.metrics.summary import say
 from calirare.review.desk import Desk, RefitOutcome
 from calirare.review.jobs import Status
-from calirare.review.pages.widgets import card, case_link, draw_beware, number, pill, table
+from calirare.review.pages.widgets import card, case_link, draw_beware, number, percent, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.store.book import DecisionBook
@@ -137,9 +137,7 @@ def _status(status: Status) -> Any:
         return None
     if status.state == "running":
         return [
-            html.Div(
-                html.Div(className="bar", style={"width": f"{100 * status.share:.0f}%"}), className="bar-track wide"
-            ),
+            html.Div(html.Div(className="bar", style={"width": percent(status.share)}), className="bar-track wide"),
             html.P(f"{status.doing}. Started by {status.by}; you can go on reviewing.", className="hint"),
         ]
     kind = "good" if status.state == "done" else "bad"

@@ -1,4 +1,4 @@
-"""What once gave a foreign error or garbage, kept so that it never does again. Odd tables: tests/data/corpus."""
+"""What once gave a foreign error or garbage, kept so that it never does again. Odd tables: tests/data/tables/corpus."""
 
 import json
 from pathlib import Path

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from calirare.cli.fit import _show_detectors
 from calirare.cli.main import app
 from calirare.cli.model_options import OPTIONS, choose_model, number_or_left_out
 from calirare.cli.table_options import choose_tables
-from calirare.detectors.registry import make_detector
+from calirare.detectors.registry import detectors, make_detector
 from calirare.evaluation import first_lines
 from calirare.evaluation.members import Member, judge_members
 from calirare.persistence.folder import load_graph
@@ -52,6 +53,12 @@ def test_defaults_are_those_of_python():
     assert gcn.detector.get_params() == make_detector("gcn").get_params()
     decay = number_or_left_out("left_out")
     assert choose_model(**usual | {"detector": "gcn", "weight_decay": decay}).detector.weight_decay == "left_out"
+
+
+def test_the_help_names_every_detector():
+    annotation, _ = OPTIONS["detector"]
+    named = set(re.findall(r"\w+", annotation.__metadata__[0].help))
+    assert set(detectors()) - {"module"} <= named
 
 
 def test_it_shows_how_the_columns_were_read(payments, tmp_path):

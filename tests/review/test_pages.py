@@ -48,7 +48,7 @@ def test_each_detector_of_a_stack_is_told_beside_the_probability(desk):
     clf = cr.RareCategoryClassifier(cr.detectors.Stack(["linear", cr.detectors.Forest(trees=10)])).fit(graph)
     scores = Scores.from_arrays(Scores.of(clf, graph).to_arrays())
     assert scores.fits(graph) and not replace(scores, alone=scores.alone[1:]).fits(graph)
-    queue = Queue(Snapshot("v", clf, graph, Base(graph.y, None), scores), desk.queue.book)
+    queue = Queue(Snapshot("v", clf, graph, Base(graph.y, None), scores), desk.book, desk.team)
     case = describe_case(queue, View(), 7)
     assert case.alone == {name: p[7] for name, p in clf.predict_alone(graph).items()}
     linear, forest = map(say_probability, case.alone.values())

@@ -121,9 +121,6 @@ class Nearest(Detector):
             raise NotFittedError("Nearest is not fitted; call fit first.")
         return self.base_ + self.strength * inputs.columns.values[:, :1].astype(np.float64) * [0.0, 1.0]
 
-    def left_out_logits(self):
-        return self.left_out_
-
     def logits_without(self, inputs, rows):
         for row in rows:
             yield np.array([row]), self.logits(inputs)[:, None]

@@ -56,7 +56,7 @@ def make_section(results: Results, name: TableName, entries: Sequence[Entry]) ->
     metrics = _METRICS[name]
     standings = Standings.of(results.rows, GridTask.COLUMNS, METRICS, map(str, entries))
     budgets = budgets_of(results.rows)
-    tables = [overview_table(standings, metrics, "Over all graphs", name)]
+    tables = [overview_table(standings, metrics, name)]
     tables += filter(None, [comparison_overview(standings, name, results.grid.datasets)])
     for source in results.grid.datasets:
         for cell in [cell for cell in standings.cells if cell.graph == source.name]:

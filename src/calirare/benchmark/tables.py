@@ -108,7 +108,7 @@ def _beside(ours: str, paper: str | None) -> str:
     return ours if paper is None or paper == ours else f"{ours} ({paper})"
 
 
-def overview_table(standings: Standings, metrics: Sequence[str], title: str, name: str) -> Table:
+def overview_table(standings: Standings, metrics: Sequence[str], name: str) -> Table:
     """Each entry's mean over all cells, and how often it is the best or tied with the best."""
     names = display_names(standings.names)
     columns = []
@@ -123,7 +123,7 @@ def overview_table(standings: Standings, metrics: Sequence[str], title: str, nam
         "the method is the best or tied with the best."
     )
     header = ("method", *(METRICS[metric].head for metric in metrics))
-    return Table(f"{name}-overview", title, header, rows, (note, *_dagger_note(metrics)))
+    return Table(f"{name}-overview", "Over all graphs", header, rows, (note, *_dagger_note(metrics)))
 
 
 def cell_table(

@@ -10,7 +10,7 @@ from scipy.special import log_softmax
 from sklearn.base import BaseEstimator
 from torch import Tensor
 
-from calirare.data.arrays import as_doubles, as_indices
+from calirare.data.arrays import all_below, as_doubles, as_indices
 from calirare.data.inputs import GraphInputs
 from calirare.errors import InputError, LabelError, NotFittedError, NumericalError
 
@@ -54,11 +54,11 @@ class Calibrator(BaseEstimator):
         logits = check_logits(logits)
         y = as_indices(y, "y")
         rows = np.arange(len(logits)) if nodes is None else as_indices(nodes, "nodes")
-        if rows.ndim != 1 or rows.size and not (0 <= rows.min() and rows.max() < len(logits)):
+        if rows.ndim != 1 or not all_below(rows, len(logits)):
             raise InputError(f"nodes must be a list of rows of logits, 0…{len(logits) - 1}.")
         if y.shape != rows.shape:
             raise InputError(f"y must hold one class per calibration node, {len(rows)} in all; got shape {y.shape}.")
-        if y.size and not (0 <= y.min() and y.max() < logits.shape[1]):
+        if not all_below(y, logits.shape[1]):
             raise InputError(
                 f"y must hold classes 0…{logits.shape[1] - 1}, the columns of logits; got {np.unique(y)[:5]}."
             )

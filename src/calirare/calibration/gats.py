@@ -13,6 +13,7 @@ from scipy.special import softmax
 from torch import Tensor
 
 from calirare.calibration.base import Calibrator
+from calirare.data.arrays import all_below
 from calirare.data.inputs import GraphInputs
 from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.networks.fitting.loop import seeded
@@ -100,7 +101,7 @@ class GATS(Calibrator):
 
     def _check_places(self) -> None:
         places = self.train_nodes_
-        if places.size and not (0 <= places.min() and places.max() < self.num_nodes_):
+        if not all_below(places, self.num_nodes_):
             raise InputError(f"train_nodes must lie in 0…{self.num_nodes_ - 1}, the nodes of the graph.")
 
     def _neighbourhoods(self, logits: np.ndarray, graph: GraphInputs, nodes: np.ndarray) -> _Neighbourhoods:

@@ -58,6 +58,15 @@ def show_json(value: Any) -> None:
     sys.stdout.write(json.dumps(_jsonable(value), indent=2, ensure_ascii=False) + "\n")
 
 
+def show_ready(host: str, travels: str) -> None:
+    """To be called after the line that says where a server is; `travels`: what it sends besides the token."""
+    from calirare.scoring.service.access import is_loopback
+
+    if not is_loopback(host):
+        sys.stderr.write(f"Note: the token and the {travels} travel unencrypted; put a proxy with TLS in front.\n")
+    sys.stdout.flush()  # whoever started us and reads our output waits for that line
+
+
 def note(message: str) -> None:
     """Print a line to stderr that is neither a result nor an error."""
     if not is_quiet():

@@ -6,7 +6,6 @@ import contextlib
 import getpass
 import logging
 import signal
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -96,16 +95,12 @@ def _run(server: DeskServer, open_browser: bool, as_json: bool) -> int:
 
 
 def _announce(server: DeskServer, as_json: bool) -> None:
-    from calirare.scoring.service.access import is_loopback
-
     desk = server.desk
     if as_json:
         console.show_json({"url": server.url, "model": desk.snapshot.version, "decisions": desk.store.name})
     else:
         console.show(f"The review desk is open at {server.url} (decisions in {desk.store.name}). Ctrl-C closes it.")
-    if not is_loopback(server.access.host):
-        sys.stderr.write("Note: the token and the pages travel unencrypted; put a proxy with TLS in front.\n")
-    sys.stdout.flush()  # whoever started us and reads our output waits for this line
+    console.show_ready(server.access.host, "pages")
 
 
 def _user() -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -65,8 +64,6 @@ def serve(
 
 
 def _say_where(server: Server, as_json: bool) -> None:
-    from calirare.scoring.service.access import is_loopback
-
     facts = server.service.models.current.facts()
     if as_json:
         console.show_json({"url": server.url, **facts})
@@ -74,9 +71,7 @@ def _say_where(server: Server, as_json: bool) -> None:
         console.show(
             f"Serving {facts['nodes']:,} nodes at {server.url} (routes at {server.url}/docs). Ctrl-C stops it."
         )
-    if not is_loopback(server.access.host):
-        sys.stderr.write("Note: the token and the answers travel unencrypted; put a proxy with TLS in front.\n")
-    sys.stdout.flush()  # whoever started us and reads our output waits for this line
+    console.show_ready(server.access.host, "answers")
 
 
 def _take_run(model: Path, watching: Watching, loaded: Loaded) -> None:

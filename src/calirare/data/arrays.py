@@ -53,6 +53,15 @@ def as_indices(value: Any, name: str) -> np.ndarray:
     return array.astype(np.int64, copy=False)
 
 
+def all_below(indices: np.ndarray, size: int) -> bool:
+    """Whether all of them lie in 0…size - 1.
+
+    >>> all_below(np.array([2, 0]), 3), all_below(np.array([3]), 3), all_below(np.array([-1]), 3), all_below(np.empty(0), 0)
+    (True, False, False, True)
+    """
+    return not indices.size or bool(0 <= indices.min() and indices.max() < size)
+
+
 def as_nodes(value: Any, num_nodes: int) -> np.ndarray:
     """Indices `(n,)` from indices or a mask over all nodes.
 
@@ -63,7 +72,7 @@ def as_nodes(value: Any, num_nodes: int) -> np.ndarray:
     if chosen.dtype == bool and chosen.shape == (num_nodes,):
         return np.flatnonzero(chosen)
     fits = chosen.ndim == 1 and (not chosen.size or chosen.dtype.kind in "iu")
-    if not fits or chosen.size and not (0 <= chosen.min() and chosen.max() < num_nodes):
+    if not fits or not all_below(chosen, num_nodes):
         raise LabelError(f"nodes must list node indices in 0…{num_nodes - 1}, or be a mask over all {num_nodes} nodes.")
     return chosen.astype(np.int64)
 

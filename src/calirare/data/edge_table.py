@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from calirare.data.arrays import as_array, as_indices
+from calirare.data.arrays import all_below, as_array, as_indices
 from calirare.data.sparse.products import small_index
 from calirare.errors import InputError
 
@@ -81,6 +81,14 @@ class EdgeColumn:
         bits = np.nan_to_num(self.values).astype(np.int64)
         return np.asarray(bits >> self.categories.index(word) & 1, dtype=bool)
 
+    def by_category(self, told: Mapping[str, float], other: float, missing: float) -> np.ndarray:
+        """`(E,)` what is told of each edge's category: `other` where nothing is, `missing` where it has none.
+
+        >>> EdgeColumn("channel", "category", np.array([1, -1, 0]), ("card", "wire")).by_category({"wire": 5}, 0, -1).tolist()
+        [5, -1, 0]
+        """
+        return np.array([*(told.get(name, other) for name in self.categories), missing])[self.values]
+
     def words(self, edge: int) -> str | None:
         """The known words of one text; None where it is missing."""
         if np.isnan(self.values[edge]):
@@ -139,7 +147,7 @@ class EdgeTable:
             raise InputError(f"edge columns must have different names; got {names}.")
         if self.type is not None:
             codes = as_indices(self.type, "type")
-            if codes.shape != size or codes.size and not (0 <= codes.min() and codes.max() < len(self.type_names)):
+            if codes.shape != size or not all_below(codes, len(self.type_names)):
                 raise InputError(f"type must hold one of 0…{len(self.type_names) - 1} per edge.")
             put(self, "type", codes)
 
@@ -149,7 +157,7 @@ class EdgeTable:
     def check_nodes(self, num_nodes: int) -> None:
         """Refuse ends that are no node of the graph."""
         for name, ends in (("source", self.source), ("target", self.target)):
-            if ends.size and not (0 <= ends.min() and ends.max() < num_nodes):
+            if not all_below(ends, num_nodes):
                 raise InputError(
                     f"edges.{name} must name nodes 0…{num_nodes - 1}; got {int(ends.min())}…{int(ends.max())}."
                 )

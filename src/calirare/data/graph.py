@@ -14,6 +14,7 @@ from calirare.data import exchange
 from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN, column_of
 from calirare.data.as_of import Moment, edges_before, first_seen, weights_of
+from calirare.data.checks import is_whole
 from calirare.data.edge_table import EdgeTable
 from calirare.data.feature_places import count_words
 from calirare.data.graph_checks import checked
@@ -188,7 +189,7 @@ class RareGraph:
             if not found.size:
                 raise InputError(f"node must be an index or an id of the graph; there is no {node!r}.")
             return int(found[0])
-        if isinstance(node, bool) or not isinstance(node, int | np.integer) or not 0 <= node < self.num_nodes:
+        if not is_whole(node) or not 0 <= node < self.num_nodes:
             raise InputError(f"node must be one of 0…{self.num_nodes - 1}, or an id; got {node!r}.")
         return int(node)
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from calirare.data.arrays import UNKNOWN, as_array, as_features, as_indices
+from calirare.data.arrays import UNKNOWN, all_below, as_array, as_features, as_indices
+from calirare.data.checks import is_whole
 from calirare.data.edge_table import EdgeTable
 from calirare.data.merging import merge_edges
 from calirare.data.split import Split
@@ -48,7 +49,7 @@ def _names(given: Mapping[str, Any], num_features: int) -> dict[str, Any]:
     if len(set(classes)) < max(2, len(classes)):
         raise LabelError(f"class_names must name at least two classes, each once; got {classes}.")
     rare = given["rare_class"]
-    if isinstance(rare, bool) or not isinstance(rare, int | np.integer) or not 0 <= rare < len(classes):
+    if not is_whole(rare) or not 0 <= rare < len(classes):
         raise InputError(f"rare_class must be one of 0…{len(classes) - 1}; got {rare!r}.")
     features = given["feature_names"]
     if features is not None:
@@ -98,7 +99,7 @@ def _kinds(given: Mapping[str, Any], num_nodes: int) -> dict[str, Any]:
     names, codes = tuple(str(name) for name in given["node_type_names"]), given["node_type"]
     if codes is not None:
         codes, most = as_indices(codes, "node_type"), len(names)
-        if codes.shape != (num_nodes,) or codes.size and not (0 <= codes.min() and codes.max() < most):
+        if codes.shape != (num_nodes,) or not all_below(codes, most):
             raise InputError(f"node_type must hold one of 0…{most - 1} for each of the {num_nodes} nodes.")
     return {"node_type_names": names, "node_type": codes}
 

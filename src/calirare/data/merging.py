@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from calirare.data.arrays import as_floats, as_indices
+from calirare.data.arrays import all_below, as_floats, as_indices
 from calirare.errors import InputError
 
 
@@ -33,7 +33,7 @@ def merge_edges(
     edge_index = as_indices(edge_index, "edge_index")
     if edge_index.ndim != 2 or edge_index.shape[0] != 2:
         raise InputError(f"edge_index must have shape (2, E); got {edge_index.shape}.")
-    if edge_index.size and (edge_index.min() < 0 or edge_index.max() >= num_nodes):
+    if not all_below(edge_index, num_nodes):
         raise InputError(
             f"edge_index must name nodes 0…{num_nodes - 1}; got {int(edge_index.min())}…{int(edge_index.max())}."
         )

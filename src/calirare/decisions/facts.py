@@ -164,7 +164,7 @@ class Facts:
 
     def _with_gaps(self, words: str, name: str) -> str:
         """Also that gaps count as the median in what neighbours have, where some kind of node lacks it: a shop has no age."""
-        over, lacking = OVER.match(in_full(name)), (self.graph.schema or {}).get("read", {}).get("lacking", {})
+        over, lacking = OVER.match(in_full(name)), self.graph.schema_of("read").get("lacking", {})
         if over is None or over[1] not in lacking:
             return words
         return f"{words[:-1]}, gaps as the median)" if words.endswith(")") else f"{words} (gaps as the median)"

@@ -180,8 +180,10 @@ class Detector(BaseEstimator, ABC):
 
     name: ClassVar[str]
     """What `detector=` may be instead of an object."""
-    learned: ClassVar[str] = ""
+    learned: ClassVar[str] = "left_out_"
     """The name of an attribute that only a fitted detector has."""
+    left_out_: np.ndarray
+    """`(n, C)`: what `left_out_logits` gives, where `fit` finds it."""
 
     @abstractmethod
     def fit(
@@ -197,9 +199,10 @@ class Detector(BaseEstimator, ABC):
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         """`(N, C)` float64 logits of every node."""
 
-    @abstractmethod
     def left_out_logits(self) -> np.ndarray:
         """`(n, C)` float64: what each labelled node would have been told had its label (and its group's) been missing."""
+        self._check_fitted()
+        return self.left_out_.copy()
 
     @abstractmethod
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal, Self
 
 import numpy as np
 
+from calirare.data.arrays import all_below
 from calirare.data.checks import check_count
 from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import as_logits, rare_against_rest
@@ -163,7 +164,7 @@ class Boosting(OfTrees):
         num_classes = left_out.shape[1]
         need(num_classes >= 2, "the number of classes")
         folds = numbers(state, "folds", 1, size=len(left_out), kind="i")
-        need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(folds), "the folds")
+        need(folds.size > 0 and all_below(folds, len(folds)), "the folds")
         names = ["all", *(f"fold_{k}" for k in range(int(folds.max()) + 1))]
         every = [Trees.restore(inside(name, state)) for name in names]
         wanted = per_round(num_classes)

@@ -12,6 +12,7 @@ import joblib
 import numpy as np
 from sklearn.tree import ExtraTreeClassifier
 
+from calirare.data.arrays import all_below
 from calirare.data.checks import check_count
 from calirare.detectors.base import DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import against_others
@@ -213,7 +214,7 @@ class Forest(OfTrees):
         need(bool((prior >= 0).all()) and abs(prior.sum() - 1) < 1e-6, "the prior")
         need(bool(((trees.value >= 0) & (trees.value <= 1 + 1e-9)).all()), "the votes")
         groups = numbers(state, "groups", 1, size=len(left_out), kind="i")
-        need(groups.size > 0 and 0 <= groups.min() and groups.max() < num_groups, "groups")
+        need(groups.size > 0 and all_below(groups, num_groups), "groups")
         bits = state.get("out_of_bag")
         need(isinstance(bits, np.ndarray) and bits.dtype == np.uint8 and bits.shape == (len(trees), -(-num_groups // 8)), "which trees saw which labels")  # fmt: skip
         assert isinstance(bits, np.ndarray)

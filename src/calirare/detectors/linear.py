@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 
-from calirare.data.checks import is_number
+from calirare.data.checks import is_number, is_whole
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import as_logits, class_targets
 from calirare.detectors.left_out.loss import CLEARLY, left_out_loss
@@ -67,7 +67,6 @@ class Linear(Detector):
     """
 
     name: ClassVar[str] = "linear"
-    learned: ClassVar[str] = "main_"
 
     def __init__(self, penalty: float | Literal["left_out"] = "left_out", hops: int | Literal["left_out"] = "left_out"):
         self.penalty, self.hops = penalty, hops
@@ -113,8 +112,7 @@ class Linear(Detector):
     def _check(self, labels: LabelledNodes) -> None:
         if self.penalty != "left_out" and not (is_number(self.penalty) and float(self.penalty) > 0):
             raise InputError(f"penalty must be 'left_out' or a positive number; got {self.penalty!r}.")
-        whole = isinstance(self.hops, int | np.integer) and not isinstance(self.hops, bool)
-        if self.hops != "left_out" and not (whole and 0 <= int(self.hops) <= 8):
+        if self.hops != "left_out" and not (is_whole(self.hops) and 0 <= self.hops <= 8):
             raise InputError(f"hops must be 'left_out' or a whole number from 0 to 8; got {self.hops!r}.")
         labels.require_two_classes()
 
@@ -155,10 +153,6 @@ class Linear(Detector):
         if alone.any() and self.own_ is not None:
             found[alone] = self.own_.scores_at(inputs, np.flatnonzero(alone))
         return as_logits(found)
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._check_fitted()

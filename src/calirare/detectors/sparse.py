@@ -20,6 +20,7 @@ from typing import ClassVar, Literal, Self
 import numpy as np
 from scipy.special import expit
 
+from calirare.data.arrays import all_below
 from calirare.data.checks import check_count
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import as_logits, class_targets, rare_against_rest
@@ -58,7 +59,6 @@ class Sparse(Detector):
     """
 
     name: ClassVar[str] = "sparse"
-    learned: ClassVar[str] = "theta_"
 
     def __init__(self, steps: int | Literal["left_out"] = "left_out", rate: float = 0.15) -> None:
         self.steps, self.rate = steps, rate
@@ -125,10 +125,6 @@ class Sparse(Detector):
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         return as_logits(self._rows(inputs.columns, slice(None)) @ self.theta_ + self.intercept_)
 
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
-
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         found = self._rows(inputs.columns, slice(None))
         block = max(1, _BLOCK_NUMBERS // max(1, inputs.num_nodes))
@@ -180,10 +176,10 @@ class Sparse(Detector):
         need(num_classes >= 2, "the number of classes")
         num_targets = 1 if num_classes == 2 else num_classes
         num_columns, chosen = whole(state, "num_columns", 1), numbers(state, "chosen", 1, kind="i")
-        need(not chosen.size or bool(0 <= chosen.min() and chosen.max() < num_columns), "which columns are read")
+        need(all_below(chosen, num_columns), "which columns are read")
         folds = numbers(state, "folds", 1, size=n, kind="i")
         fold_intercept = numbers(state, "fold_intercept", 2)
-        need(folds.size > 0 and 0 <= folds.min() and folds.max() < len(fold_intercept), "the folds")
+        need(folds.size > 0 and all_below(folds, len(fold_intercept)), "the folds")
         theta, fold_theta = numbers(state, "theta", 2), numbers(state, "fold_theta", 3)
         need(theta.shape == (chosen.size, num_targets), "the coefficients")
         need(fold_theta.shape == (len(fold_intercept), *theta.shape), "the coefficients of the folds")

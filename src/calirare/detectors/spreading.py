@@ -80,7 +80,6 @@ class Spreading(Detector):
     """
 
     name: ClassVar[str] = "spreading"
-    learned: ClassVar[str] = "field_"
 
     def __init__(self, alpha: float = 0.95, steps: int = 24, along: str = "left_out", by: str = "left_out") -> None:
         self.alpha, self.steps, self.along, self.by = alpha, steps, along, by
@@ -188,10 +187,6 @@ class Spreading(Detector):
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         return self._logits_of(self._arrived(inputs))
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         rows = np.asarray(rows)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import are_texts, is_whole
 from calirare.errors import ModelFormatError
 
 
@@ -61,14 +62,14 @@ def network_weights(name: str, state: dict[str, Any]) -> dict[str, np.ndarray]:
 def texts(state: dict[str, Any], name: str) -> tuple[str, ...]:
     """The list of texts `state[name]`."""
     found = state.get(name)
-    need(isinstance(found, list | tuple) and all(isinstance(one, str) for one in found), f"{name!r} must list texts")
-    assert isinstance(found, list | tuple)
+    need(are_texts(found), f"{name!r} must list texts")
+    assert are_texts(found)
     return tuple(found)
 
 
 def whole(state: dict[str, Any], name: str, least: int = 0) -> int:
     """The whole number `state[name]`, at least `least`."""
     found = state.get(name)
-    need(isinstance(found, int) and not isinstance(found, bool) and found >= least, f"{name!r} must be a whole number")
-    assert isinstance(found, int)
+    need(is_whole(found) and found >= least, f"{name!r} must be a whole number")
+    assert is_whole(found)
     return found

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import all_below
 from calirare.data.graph import RareGraph
 from calirare.detectors.stored import need, numbers, whole
 from calirare.features.words import unit_rows
@@ -146,5 +147,5 @@ def _restore_rows(state: dict[str, Any], hop: int, shape: tuple[int, int]) -> sp
     data = numbers(state, f"data_{hop}", 1)
     indices = numbers(state, f"indices_{hop}", 1, size=len(data), kind="i")
     need(ends[0] == 0 and ends[-1] == len(data) and bool((np.diff(ends) >= 0).all()), "the ends of the rows of words")
-    need(not indices.size or bool(0 <= indices.min() and indices.max() < shape[1]), "the columns of words")
+    need(all_below(indices, shape[1]), "the columns of words")
     return sp.csr_array((data, indices, ends), shape=shape)

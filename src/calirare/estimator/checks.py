@@ -9,7 +9,8 @@ import numpy as np
 import torch
 
 from calirare.calibration.base import Calibrator
-from calirare.data.arrays import UNKNOWN
+from calirare.data.arrays import UNKNOWN, all_below
+from calirare.data.checks import are_texts, is_whole
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import GraphInputs
 from calirare.data.tables.schema.profile import check_profile
@@ -33,18 +34,18 @@ def need(holds: bool, what: str) -> None:
 def check_header(header: dict[str, Any]) -> None:
     """Types and sizes of what the JSON says about the fitted model."""
     names, width = header["class_names"], header["num_features"]
-    need(_texts(names) and len(set(names)) == len(names) >= 2, "class_names must be two or more different texts")
-    need(_whole(header["rare_class"]) and 0 <= header["rare_class"] < len(names), "rare_class must name a class")
-    need(_whole(width) and width >= 0, "num_features must be a whole number")
+    need(are_texts(names) and len(set(names)) == len(names) >= 2, "class_names must be two or more different texts")
+    need(is_whole(header["rare_class"]) and 0 <= header["rare_class"] < len(names), "rare_class must name a class")
+    need(is_whole(width) and width >= 0, "num_features must be a whole number")
     features = header["feature_names"]
-    need(features is None or _texts(features) and len(features) == width, "feature_names must name every feature")
+    need(features is None or are_texts(features) and len(features) == width, "feature_names must name every feature")
     need(header["schema"] is None or isinstance(header["schema"], dict), "schema must be an object")
     scores = header.get("scores")
     need(scores is None or check_profile({"nodes": scores, "edges": {}}), "scores must be profiles of the fit's scores")
     shares = np.asarray(header["shares"], dtype=np.float64)
     need(shares.shape == (len(names),) and bool(np.isfinite(shares).all()), "shares must hold a number for each class")
     counted = header.get("num_share_labels")
-    need(counted is None or _whole(counted) and counted > 0, "num_share_labels must be a whole number above 0")
+    need(counted is None or is_whole(counted) and counted > 0, "num_share_labels must be a whole number above 0")
     arguments = header["arguments"]
     need(isinstance(arguments, dict) and isinstance(arguments["device"], str), "arguments must be those of a model")
     need(arguments["prior"] in PRIORS, f"prior must be one of {list(PRIORS)}")
@@ -99,7 +100,7 @@ def check_left_out_models(detector: Detector, num_labels: int, num_classes: int)
     """That what the detector kept of its left-out models is of as many labels as there are."""
     shape, rows = detector.left_out_logits().shape, detector.left_out_rows
     need((shape[0], shape[-1]) == (num_labels, num_classes), "the detector's left-out logits are of other labels")
-    need(rows.size > 0 and 0 <= rows.min() and rows.max() < num_labels, "the detector's labels are out of range")
+    need(rows.size > 0 and all_below(rows, num_labels), "the detector's labels are out of range")
 
 
 def restore_calibrator(
@@ -125,11 +126,3 @@ def restore_calibrator(
     good = found.shape == logits.shape and of_one.shape == (len(logits), 1) and np.isfinite(found).all()
     need(bool(good), "the calibrator gives no probabilities")
     return restored
-
-
-def _whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _texts(value: Any) -> bool:
-    return isinstance(value, list) and all(isinstance(one, str) for one in value)

@@ -224,9 +224,8 @@ def _of_category(
 ) -> Iterator[Named]:
     """Shares among the edges whose category is known."""
     places = {name: place for place, name in enumerate(planned.categories)}
-    others = len(places)  # then the missing ones: code -1 reads the last entry
-    place_of = np.array([places.get(name, others) for name in column.categories] + [others + 1])
-    width, place = others + 2, place_of[column.values]
+    others = len(places)  # then the missing ones
+    width, place = others + 2, column.by_category(places, others, others + 1)
     counts = [
         np.bincount(side.nodes * width + place[side.order], minlength=side.counts.size * width).reshape(-1, width)
         for side in sides

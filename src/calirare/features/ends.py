@@ -5,7 +5,7 @@ A few million at a time: with 100 million edges every array of all ends counts.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +35,17 @@ def over_ends(adjacency: sp.csr_array, values: np.ndarray) -> np.ndarray:
     for nodes, ends in ends_of(adjacency, np.arange(found.size)):
         found[nodes] = sums(values[ends], np.diff(adjacency.indptr)[nodes])
     return found
+
+
+def starts_of(lengths: Sequence[int] | np.ndarray) -> np.ndarray:
+    """Where lists of these lengths begin, one after the other, and where the last one ends.
+
+    >>> starts_of([2, 0, 3]).tolist()
+    [0, 2, 2, 5]
+    """
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
 
 
 def sums(values: np.ndarray, lengths: np.ndarray) -> np.ndarray:

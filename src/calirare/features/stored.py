@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from types import UnionType
-from typing import Any, Literal, TypeGuard, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, Literal, TypeVar, get_args, get_origin, get_type_hints
 
 import numpy as np
 
 from calirare.data.arrays import LARGEST
+from calirare.data.checks import are_texts
 from calirare.errors import ModelFormatError
 from calirare.features.columns import ColumnGroup
 from calirare.features.edges.amount_parts import is_amount_part
@@ -33,8 +34,8 @@ def read_state(state: Any) -> dict[str, Any]:
     _need(isinstance(state, dict), "it must be a mapping")
     try:
         names, groups = state["names"], state["groups"]
-        _need(_texts(names) and len(set(names)) == len(names) > 0, "names must be different texts")
-        _need(_texts(groups) and len(groups) == len(names), "groups must name one group per column")
+        _need(are_texts(names) and len(set(names)) == len(names) > 0, "names must be different texts")
+        _need(are_texts(groups) and len(groups) == len(names), "groups must name one group per column")
         _need(set(groups) <= set(get_args(ColumnGroup)), f"groups must be among {get_args(ColumnGroup)}")
         _need(sorted(groups, key="neighbours".__eq__) == list(groups), "the neighbours' columns must come last")
         own = _own(state["own"])
@@ -180,10 +181,6 @@ def _numbers(value: Any, shape: tuple[int | None, ...], name: str, largest: floa
     finite = right and array.dtype.kind in "iuf" and bool((np.abs(array.astype(np.float64)) <= largest).all())
     _need(finite, f"{name} must hold finite numbers of shape {shape}")
     return array.astype(np.float64)
-
-
-def _texts(value: Any) -> TypeGuard[list[str]]:
-    return isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
 
 
 def _different(names: Sequence[str], what: str) -> None:

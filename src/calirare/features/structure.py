@@ -11,7 +11,7 @@ from scipy.sparse.csgraph import connected_components
 
 from calirare.data.graph import RareGraph
 from calirare.data.sparse.products import small_index
-from calirare.features.ends import ends_of, over_ends
+from calirare.features.ends import ends_of, over_ends, starts_of
 from calirare.features.triangles import triangles
 
 STRUCTURE = DEGREE, LOG_DEGREE, CLUSTERING, CORE, SIZE, REACH = (
@@ -52,8 +52,7 @@ def structure_of(adjacency: sp.csr_array) -> dict[str, np.ndarray]:
 def neighbours(graph: RareGraph) -> sp.csr_array:
     """The symmetric adjacency of ones; `edge_index` is sorted and free of repeats, so nothing is sorted again."""
     source, target = graph.edge_index
-    starts = np.zeros(graph.num_nodes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=graph.num_nodes), out=starts[1:])
+    starts = starts_of(np.bincount(source, minlength=graph.num_nodes))
     index = small_index(source.size)
     parts = (np.ones(source.size), target.astype(index), starts.astype(index))
     return sp.csr_array(parts, shape=(graph.num_nodes, graph.num_nodes))

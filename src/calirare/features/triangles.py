@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from calirare.data.sparse.products import small_index
 from calirare.data.threads import in_threads
-from calirare.features.ends import ends_of, over_ends, sums
+from calirare.features.ends import ends_of, over_ends, starts_of, sums
 
 MOST_PATHS = 2_000_000_000
 """Paths of two edges that are looked at for triangles; a graph with more goes without the clustering coefficient."""
@@ -112,7 +112,7 @@ def _shared_bits(low: np.ndarray, high: np.ndarray, size: int, first: int, words
 
 def _upwards(adjacency: sp.csr_array, order: np.ndarray, rank: np.ndarray, out: np.ndarray) -> sp.csr_array:
     """The edges from smaller to larger rank, nodes in the order of their ranks."""
-    starts = np.concatenate([[0], np.cumsum(out[order])])
+    starts = starts_of(out[order])
     index = small_index(int(starts[-1]))
     indices, done = np.empty(int(starts[-1]), dtype=index), 0
     for nodes, ends in ends_of(adjacency, order):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from calirare.data.arrays import as_array, as_doubles, as_indices
+from calirare.data.checks import is_whole
 from calirare.errors import InputError
 
 SUM_TOLERANCE = 1e-3
@@ -72,7 +73,7 @@ def check_rare_scores(y_rare: Any, scores: Any, *, unit_interval: bool = False) 
 
 def check_class(of_class: Any, num_classes: int, name: str = "of_class") -> int:
     """`of_class` as an int that names one of the classes."""
-    if isinstance(of_class, bool) or not isinstance(of_class, (int, np.integer)) or not 0 <= of_class < num_classes:
+    if not is_whole(of_class) or not 0 <= of_class < num_classes:
         raise InputError(f"{name} must be one of the classes 0…{num_classes - 1}; got {of_class!r}.")
     return int(of_class)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from calirare.errors import InputError
 from calirare.plots.style import figure_of, line_styles, new_figure, styled
-from calirare.plots.tables import Frame, Rows, columns, mean_over_runs, name_metric
+from calirare.plots.tables import Frame, Rows, mean_over_runs, name_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,8 +34,7 @@ def frame(runs: Rows, *, metric: str = "negative_log_likelihood", coverage: floa
     >>> frame([row | {"negative_log_likelihood": value} for value in (0.1, 0.2)])["mean"].round(3)
     array([0.15])
     """
-    table = columns(runs, ["dataset", "method", "labels_per_class", metric])
-    return mean_over_runs(table, ["dataset", "method", "labels_per_class"], metric, coverage)
+    return mean_over_runs(runs, ["dataset", "method", "labels_per_class"], metric, coverage)
 
 
 def plot(

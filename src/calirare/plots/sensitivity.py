@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from calirare.plots.style import figure_of, line_styles, styled
-from calirare.plots.tables import Frame, Rows, columns, mean_over_runs, name_metric
+from calirare.plots.tables import Frame, Rows, mean_over_runs, name_metric
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,8 +30,7 @@ def frame(runs: Rows, *, metric: str = "macro_true_class_ace", coverage: float =
     >>> table["mean"].round(2), table["num_runs"]
     (array([0.2]), array([3]))
     """
-    table = columns(runs, ["coverage", "trade_off", metric])
-    return mean_over_runs(table, ["trade_off", "coverage"], metric, coverage)
+    return mean_over_runs(runs, ["trade_off", "coverage"], metric, coverage)
 
 
 def plot(

@@ -50,7 +50,7 @@ def name_metric(name: str) -> str:
     return METRICS[name].short if name in METRICS else name
 
 
-def mean_over_runs(frame: Frame, keys: Sequence[str], value: str, coverage: float) -> Frame:
+def mean_over_runs(runs: Rows, keys: Sequence[str], value: str, coverage: float) -> Frame:
     """Mean of `value` for each combination of `keys`, in sorted order, with Student's t interval of the mean.
 
     Columns: the keys, `mean`, `lower`, `upper`, `num_runs`. A single run has no interval: NaN.
@@ -61,6 +61,7 @@ def mean_over_runs(frame: Frame, keys: Sequence[str], value: str, coverage: floa
     (array([1., 5.]), array([2, 1]))
     """
     check_coverage(coverage)
+    frame = columns(runs, [*keys, value])
     codes = [np.unique(frame[key], return_inverse=True) for key in keys]
     groups, inverse = np.unique(np.column_stack([code[1] for code in codes]), axis=0, return_inverse=True)
     inverse = inverse.ravel()

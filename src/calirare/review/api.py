@@ -11,6 +11,7 @@ import numpy as np
 from flask import Flask, Response, jsonify, redirect, request
 from werkzeug.exceptions import HTTPException
 
+from calirare.data.checks import is_whole
 from calirare.errors import CalirareError, DataError, InputError
 from calirare.review.desk import Desk
 from calirare.review.exports import FORMATS, export_decisions, export_queue
@@ -255,6 +256,6 @@ def _text(data: dict[str, Any], name: str, default: str | None = None) -> str:
 
 def _number(data: dict[str, Any], name: str) -> int:
     value = data.get(name)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**62:
+    if not is_whole(value) or not 0 <= value < 2**62:
         raise InputError(f"{name} must be a whole number that the desk has given.")
     return value

@@ -62,9 +62,7 @@ class Queue:
         records: The nodes' own columns.
     """
 
-    def __init__(
-        self, snapshot: Snapshot, book: DecisionBook, team: Team | None = None, records: Records | None = None
-    ) -> None:
+    def __init__(self, snapshot: Snapshot, book: DecisionBook, team: Team, records: Records | None = None) -> None:
         self.snapshot = snapshot
         self.book = book
         self.team = team
@@ -80,7 +78,7 @@ class Queue:
     def order(self, view: View) -> np.ndarray:
         """The nodes of a view, first to last."""
         uses_decisions = view.status is not None or any(column == "decision" for column, _ in view.sort)
-        stamp = (self.book.stamp, 0 if self.team is None else self.team.stamp) if uses_decisions or view.mine else None
+        stamp = (self.book.stamp, self.team.stamp) if uses_decisions or view.mine else None
         return self._ordered(view, stamp)
 
     def rows(
@@ -135,8 +133,8 @@ class Queue:
         names = columns["id"]
         last = [self.book.of(name) for name in names]
         columns["seen"] = [0 if one is None else one.id for one in last]
-        columns["assigned"] = ["" if self.team is None else self.team.assigned_to(name) for name in names]
-        columns["second"] = [self.team is not None and self.team.wish(name) is not None for name in names]
+        columns["assigned"] = [self.team.assigned_to(name) for name in names]
+        columns["second"] = [self.team.wish(name) is not None for name in names]
         for name in shown:
             if name in self.records.columns:
                 column = self.records.columns[name]
@@ -226,7 +224,7 @@ class Queue:
         if view.status is not None:
             keep &= self._has_status(view.status)
         if view.mine:
-            keep &= self._named(set() if self.team is None else self.team.assigned_nodes(view.mine))
+            keep &= self._named(self.team.assigned_nodes(view.mine))
         if view.search:
             wanted = view.search.casefold()
             keep[keep] = [wanted in name.casefold() for name in snapshot.ids[listed[keep]]]
@@ -266,7 +264,7 @@ class Queue:
     def _has_status(self, status: str) -> np.ndarray:
         """`(n,)` bool: which of the listed nodes are in a state."""
         if status == "second":
-            return self._named(set() if self.team is None else self.team.wished_nodes())
+            return self._named(self.team.wished_nodes())
         codes = self.book.codes[self.snapshot.listed]
         return codes > 0 if status == "decided" else codes == STATES.index(status)
 

@@ -206,18 +206,18 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
     from calirare.data.tables.gathering.ids import text_ids
     from calirare.data.tables.sources.frames import pick_column, to_frame
 
-    frame, known = to_frame(table, "nodes"), snapshot.graph.table_columns
-    schema = snapshot.graph.schema or {}
-    id_column = pick_column(frame.columns, str(schema.get("id") or frame.columns[0]), "id", "nodes")
+    graph = snapshot.graph
+    frame, known = to_frame(table, "nodes"), graph.table_columns
+    id_column = pick_column(frame.columns, str((graph.schema or {}).get("id") or frame.columns[0]), "id", "nodes")
     place = {name: row for row, name in enumerate(text_ids(frame[id_column]))}
     rows = np.array([place.get(str(name), -1) for name in snapshot.ids])
-    lost = rows[snapshot.graph.scored] < 0  # other kinds of node have tables of their own
+    lost = rows[graph.scored] < 0  # other kinds of node have tables of their own
     if lost.mean() > 0.5:
         raise InputError(
             f"--nodes must be the table that the model was fitted on; {lost.sum():,} of the nodes that it scores are not in it."
         )
     unused = {column["name"]: str(column.get("reason", "")) for column in known if column["type"] == "ignore"}
-    label, nodes = (schema.get("label") or {}).get("column"), schema.get("nodes") or {}
+    label, nodes = graph.schema_of("label").get("column"), graph.schema_of("nodes")
     read = {column["name"] for column in known} | {nodes.get("type"), nodes.get("time")}
     found = []
     for name in frame.columns:

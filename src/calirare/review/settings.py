@@ -12,6 +12,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from calirare.data.checks import are_texts
 from calirare.decisions.costs import PRICES, Costs
 from calirare.errors import InputError
 from calirare.review.records import Records
@@ -158,7 +159,7 @@ def _check(name: str, value: Any) -> Any:
         return bool(value)
     if name == "filters":
         return _filters(value)
-    if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) for one in value):
+    if not are_texts(value):
         raise InputError("columns must be a list of names.")
     return tuple(dict.fromkeys(value))[:_MOST_COLUMNS]
 

@@ -194,7 +194,7 @@ class PartColumns:
     def _met_by(self, number: int) -> np.ndarray:
         """What all parts say of whom a part's nodes meet."""
         assert self.recipe.edges is not None
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         found = np.zeros((stop - start, self.recipe.edges.num_met))
         for other in range(len(self.parts)):
             cuts = np.load(self.parts.folder / f"met-{other:05d}.npy")
@@ -234,7 +234,7 @@ def _whole(parts: Partitions) -> sp.csr_array:
     """The adjacency of all parts; its ones are a single number, since `structure_of` reads none of them."""
     starts = np.zeros(parts.num_nodes + 1, dtype=np.int64)
     for number in range(len(parts)):
-        first, last = parts.cuts[number : number + 2]
+        first, last = parts.span(number)
         starts[first + 1 : last + 1] = starts[first] + parts.ends(number)[1:]
     index = small_index(max(int(starts[-1]), parts.num_nodes))
     indices = np.empty(int(starts[-1]), dtype=index)

@@ -40,7 +40,7 @@ class PartLabels:
 
     def write(self, number: int) -> None:
         """What the nodes of a part pass on."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         if self.spreading.over == Relation():
             degree = np.diff(self.parts.ends(number))
         else:

@@ -50,7 +50,7 @@ class PartQueue:
         self, number: int, likeliest: np.ndarray, columns: Columns | None, arrived: Mapping[int, np.ndarray]
     ) -> None:
         """Keep what a part's likeliest nodes say, and those that others are compared with; `arrived` goes by the member's place."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         first, last = np.searchsorted(self.others, (start, stop))
         nodes = np.union1d(likeliest, self.others[first:last])
         rows = np.empty((nodes.size, 0), dtype=np.float32) if columns is None else columns.values[nodes - start]

@@ -55,7 +55,7 @@ class PartWords:
 
     def hand_to(self, inputs: DetectorInputs, number: int) -> None:
         """Let the model read what was found for a part instead of the graph, which is not there."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         values = self._file(self.num_passes - 1).read(start, stop)
         inputs.word_hops = _Found(values, lambda nodes: self._words(start, stop)[nodes])
 

@@ -132,7 +132,7 @@ class PartScorer:
 
     def write_scores(self, number: int) -> dict[str, np.ndarray]:
         """The part's rows as a shard of the output; gives those with the highest probability, and their nodes."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         inputs = self._inputs(number)
         logits = self._all_logits(inputs, number)
         degree = np.diff(self.parts.ends(number))
@@ -167,7 +167,7 @@ class PartScorer:
 
     def _inputs(self, number: int) -> FoundInputs:
         """A part as detectors read it, with the columns that the neighbours have made."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         nodes = some_nodes(np.empty((stop - start, 0), dtype=np.float32), None)
         columns = None if self._columns is None else self._columns.columns(number)
         arrived = {labels.spreading: labels.arrived(number) for labels in self._labels.values()}
@@ -175,7 +175,7 @@ class PartScorer:
 
     def _all_logits(self, inputs: DetectorInputs, number: int) -> np.ndarray:
         """`(n, C)`, of a stack `(n, K, C)`."""
-        start, stop = self.parts.cuts[number : number + 2]
+        start, stop = self.parts.span(number)
         found = []
         for k, member in enumerate(self.members):
             if isinstance(member, Layers):

@@ -25,6 +25,8 @@ from typing import Any
 import numpy as np
 from scipy.special import expit
 
+from calirare.uncertainty.posterior import draw_by_weight
+
 FIRST_DEGREES = (0, 1, 2, 5, 10)
 """Where each group begins."""
 _STEP = 0.4
@@ -73,9 +75,7 @@ def draw_effects(
     information, excess = (evidence * part for part in _around_the_peak(group, logits, rare, evidence, walk))
     mean, root, likelihood = posterior(STEPS[:, None, None] ** 2 * walk, information, excess)
     weight = likelihood - 0.5 * (STEPS / _STEP) ** 2
-    weight = np.cumsum(np.exp(weight - weight.max()))
-    ticks = (np.arange(num_draws) + rng.random()) / num_draws
-    chosen = rng.permutation(np.searchsorted(weight / weight[-1], ticks).clip(0, len(STEPS) - 1))
+    chosen = draw_by_weight(np.exp(weight - weight.max()), num_draws, rng)
     normal = rng.standard_normal((num_draws, size))
     return mean[chosen] + np.einsum("bij,bj->bi", root[chosen], normal)
 

@@ -63,10 +63,13 @@ def draw_posterior(
     line = proposed @ features.T
     log_posterior = (line * target - np.logaddexp(0.0, line)) @ count - 0.5 * (proposed - mean) ** 2 @ precision
     weight = np.exp(log_posterior - log_proposal - (log_posterior - log_proposal).max())
-    # One random start and equal steps: less noise than independent draws.
+    return proposed[draw_by_weight(weight, num_draws, rng)]
+
+
+def draw_by_weight(weight: np.ndarray, num_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """`(draws,)` places, each as often as it weighs: from one random start in equal steps, with less noise than independent draws."""
     ticks = (np.arange(num_draws) + rng.random()) / num_draws
-    chosen = np.searchsorted(np.cumsum(weight) / weight.sum(), ticks).clip(0, len(weight) - 1)
-    return proposed[rng.permutation(chosen)]
+    return rng.permutation(np.searchsorted(np.cumsum(weight) / weight.sum(), ticks).clip(0, len(weight) - 1))
 
 
 def _posterior_peak(

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 from in_parts import check_parts
+from stored_recipes import check_refused
 
 import calirare as cr
 from calirare.data.edge_table import EdgeColumn, EdgeTable
 from calirare.decisions.column_names import say_column
-from calirare.errors import ModelFormatError
 from calirare.features.edges.again import AGAIN, plan_again
 from calirare.features.recipe import ColumnRecipe
 
@@ -138,9 +138,7 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     np.testing.assert_array_equal(ColumnRecipe.restore(state).apply(graph).values, columns.values)
     time, size = state["edges"]["columns"]
     for damage in (["upwards"], ["outgoing", "outgoing"], "outgoing"):
-        edges = state["edges"] | {"columns": [time, size | {"again": damage}]}
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"edges": edges})
+        check_refused(state, "edges", {"columns": [time, size | {"again": damage}]})
     old = [{key: value for key, value in one.items() if key != "again"} for one in (time, size)]
     assert not told(ColumnRecipe.restore(state | {"edges": state["edges"] | {"columns": old}}))
 

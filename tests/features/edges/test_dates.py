@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stored_recipes import check_refused
 
 import calirare as cr
-from calirare.errors import ModelFormatError
 from calirare.features.edges.dates import BESIDE
 from calirare.features.recipe import ColumnRecipe
 
@@ -105,13 +105,9 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     (time,), (first, *others) = state["edges"]["columns"], state["own"]["dates"]
     (told, *_) = time["dated"]
     for damage in ({"at": -1}, {"gap": 99}, {"scale": "x"}, {"name": 3}, {"at": True}):
-        own = state["own"] | {"dates": [first | damage, *others]}
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"own": own})
+        check_refused(state, "own", {"dates": [first | damage, *others]})
     for damage in ({"date": "born"}, {"end": "nobody's"}, {"which": "upwards"}, {"near": "x"}):
-        edges = state["edges"] | {"columns": [time | {"dated": [told | damage]}]}
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"edges": edges})
+        check_refused(state, "edges", {"columns": [time | {"dated": [told | damage]}]})
     old_own = {key: value for key, value in state["own"].items() if key != "dates"}
     old_edges = state["edges"] | {"columns": [{key: value for key, value in time.items() if key != "dated"}]}
     old = ColumnRecipe.restore(state | {"own": old_own, "edges": old_edges})  # of an earlier version

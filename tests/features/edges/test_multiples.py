@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stored_recipes import check_refused
 
 import calirare as cr
 from calirare.decisions.column_names import say_column
-from calirare.errors import ModelFormatError
 from calirare.features.edges.multiples import OF_ENDS
 from calirare.features.edges.plan import EdgePlan
 from calirare.features.recipe import ColumnRecipe
@@ -108,12 +108,8 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     first, *others = state["edges"]["columns"]
     (told, *_) = first["multiples"]
     for damage in ({"number": "weight"}, {"end": "nobody's"}, {"which": "upwards"}, {"high": "x"}):
-        edges = state["edges"] | {"columns": [first | {"multiples": [told | damage]}, *others]}
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"edges": edges})
-    for damaged in ({"sizes": []}, {"sizes": state["own"]["sizes"][:1] * 2}):
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"own": state["own"] | damaged})
+        check_refused(state, "edges", {"columns": [first | {"multiples": [told | damage]}, *others]})
+    check_refused(state, "own", {"sizes": []}, {"sizes": state["own"]["sizes"][:1] * 2})
     old_own = {key: value for key, value in state["own"].items() if key != "sizes"}
     plain = [{key: value for key, value in one.items() if key != "multiples"} for one in (first, *others)]
     old = ColumnRecipe.restore(state | {"own": old_own, "edges": state["edges"] | {"columns": plain}})

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from stored_recipes import columns_of
 
 import calirare as cr
 from calirare.data.as_of import edges_before
@@ -65,12 +66,6 @@ def logins(seed: int = 0, size: int = 300, sites: int = 30) -> Tables:
 
 def read(tables: Any, **options: Any) -> RareGraph:
     return cr.read_tables(*tables, label="fraud", rare="yes", keep_unknown_edges=True, **options)
-
-
-def columns_of(graph: RareGraph) -> dict[str, np.ndarray]:
-    recipe = ColumnRecipe.learn(graph)
-    columns = ColumnRecipe.restore(recipe.state()).apply(graph)
-    return dict(zip(columns.names, columns.values.T, strict=True))
 
 
 def fitted(tables: Any, **options: Any) -> Any:

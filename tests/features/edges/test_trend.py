@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 from in_parts import check_parts
+from stored_recipes import check_refused
 
 import calirare as cr
 from calirare.decisions.column_names import say_column
-from calirare.errors import ModelFormatError
 from calirare.features.edges.trend import TREND
 from calirare.features.recipe import ColumnRecipe
 
@@ -90,9 +90,7 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
     np.testing.assert_array_equal(ColumnRecipe.restore(state).apply(graph).values, columns.values)
     time, kwh = state["edges"]["columns"]
     for damage in (["upwards"], ["outgoing", "outgoing"], "outgoing"):
-        edges = state["edges"] | {"columns": [time, kwh | {"changing": damage}]}
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"edges": edges})
+        check_refused(state, "edges", {"columns": [time, kwh | {"changing": damage}]})
     earlier_versions = {key: value for key, value in kwh.items() if key != "changing"}
     assert not changing(ColumnRecipe.restore(state | {"edges": state["edges"] | {"columns": [time, earlier_versions]}}))
 

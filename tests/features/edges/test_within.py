@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from stored_recipes import check_refused
 
 import calirare as cr
 from calirare.decisions.column_names import say_column
-from calirare.errors import ModelFormatError
 from calirare.features.edges.plan import WithinPlan
 from calirare.features.edges.within import SAME_CATEGORY, SAME_EDGE
 from calirare.features.recipe import ColumnRecipe
@@ -137,8 +137,7 @@ def test_neighbours_are_not_asked_and_the_recipe_is_kept_and_checked() -> None:
         {"beside": [beside | {"usual": [["ware 1", math.inf]]}]},
         {"beside": ["kg"]},
     ):
-        with pytest.raises(ModelFormatError, match="edited"):
-            ColumnRecipe.restore(state | {"edges": state["edges"] | {"within": within | damage}})
+        check_refused(state, "edges", {"within": within | damage})
     plain = {key: value for key, value in state["edges"].items() if key != "within"}
     old = ColumnRecipe.restore(state | {"edges": plain})
     assert old.edges is not None and old.edges.within == WithinPlan()  # of an earlier version

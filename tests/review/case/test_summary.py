@@ -25,6 +25,8 @@ from calirare.review.records import Records
 from calirare.review.snapshot import Scores, Snapshot
 from calirare.review.store.book import DecisionBook
 from calirare.review.store.decisions import DecisionStore
+from calirare.review.store.events import EventLog
+from calirare.review.store.team import Team
 from calirare.review.versions import Base
 from calirare.review.view import View
 from calirare.uncertainty.calibration_maps import CalibrationDraws
@@ -261,7 +263,9 @@ def test_of_several_kinds_those_with_labels_are_the_queue_as_in_triage():
     snapshot = Snapshot("v", clf, graph, Base(graph.y, None), Scores.of(clf, graph))
     assert np.array_equal(snapshot.listed, np.sort(cr.triage(clf, graph).node))
     assert not kinds[snapshot.listed].any()
-    queue = Queue(snapshot, DecisionBook(DecisionStore.open("sqlite://")))
+    store = DecisionStore.open("sqlite://")
+    book = DecisionBook(store)
+    queue = Queue(snapshot, book, Team(EventLog(store.database), book))
     shop, person = 2, int(snapshot.listed[0])
     said = {node: describe_case(queue, View(), node) for node in (shop, person)}
     assert (said[shop].other_kind, said[shop].action, said[shop].place) == ("shop", None, None)

@@ -14,7 +14,7 @@ from calirare.benchmark.leaderboard.measures import MEASURES, PRICES
 from calirare.benchmark.leaderboard.pictures import critical_difference_picture, found_believed_seconds
 from calirare.benchmark.leaderboard.protocols import PROTOCOLS
 from calirare.benchmark.leaderboard.rows import newest
-from calirare.benchmark.leaderboard.summary import in_a_minute
+from calirare.benchmark.leaderboard.summary import MAIN, in_a_minute
 from calirare.benchmark.leaderboard.tables import (
     CHAMPION,
     FULL,
@@ -90,7 +90,7 @@ def write_page(store: str | Path, docs: str | Path, command: str) -> list[Path]:
 def write_pictures(standings: Standings, folder: Path) -> list[Path]:
     """The picture of a minute for each of the two main protocols, and ranks with their critical difference."""
     paths = []
-    for protocol in ("tenth", "few"):
+    for protocol in MAIN:
         part = standings.of_protocol(protocol)
         if not part.complete("nll", core()):
             continue
@@ -121,7 +121,7 @@ def markdown(standings: Standings, rows: Sequence[Row], command: str, pictures: 
         sections.append(
             _shown([one for one in pictures if one.startswith(f"leaderboard-{protocol.name}") and one not in minute])
         )
-        sections.append(to_markdown(rank_table(part, f"{protocol.name}-ranks", "Over all graphs")))
+        sections.append(to_markdown(rank_table(part, f"{protocol.name}-ranks")))
         sections.append(to_markdown(best_table(part, f"{protocol.name}-best")))
     sections += [_sets(standings), _truth(standings), _READING.format(prices=_price_lists()), _facts(standings, rows)]
     sections.append(_every_graph(standings))

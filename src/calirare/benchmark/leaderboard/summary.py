@@ -14,7 +14,7 @@ from calirare.benchmark.standings import Standings, mean_ranks
 
 MAIN = ("tenth", "few")
 """The protocols that the summary speaks of."""
-RANKED = ("nll", "brier", "average_precision")
+_RANKED = ("nll", "brier", "average_precision")
 _SHOWN = ("average_precision", "nll", "cost_usual")
 _FAMILIES = {
     "ours": "ours", "tables": "trees and logistic regression", "networks": "networks as trained",
@@ -66,7 +66,7 @@ def _ranks(standings: Standings) -> list[str]:
     for protocol in MAIN:
         part = standings.of_protocol(protocol)
         told = []
-        for measure, ranks in {measure: mean_ranks(part, measure).ranks for measure in RANKED}.items():
+        for measure, ranks in {measure: mean_ranks(part, measure).ranks for measure in _RANKED}.items():
             if CHAMPION in ranks:
                 place, first = list(ranks).index(CHAMPION) + 1, next(iter(ranks))
                 beaten = "" if first == CHAMPION else f"; first: {first}, {ranks[first]:.1f}"

@@ -48,7 +48,7 @@ def standings_of(rows: Iterable[Row]) -> Standings:
     return replace(found, values=values)
 
 
-def rank_table(standings: Standings, name: str, head: str) -> Table:
+def rank_table(standings: Standings, name: str) -> Table:
     """Mean ranks over graphs, and the means themselves, best by NLL first."""
     ranks = {measure: mean_ranks(standings, measure) for measure in RANKED}
     listed = list(ranks["nll"].ranks)
@@ -64,7 +64,8 @@ def rank_table(standings: Standings, name: str, head: str) -> Table:
         "its column."
     )
     heads = [f"rank {MEASURES[measure].head}" for measure in RANKED]
-    return Table(name, head, ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL)), rows, (note,))
+    header = ("competitor", *heads, *(MEASURES[measure].head for measure in OVERALL))
+    return Table(name, "Over all graphs", header, rows, (note,))
 
 
 def overall_column(standings: Standings, measure: str, names: Sequence[str], there: Sequence[str]) -> list[Text]:

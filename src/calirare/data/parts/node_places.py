@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from calirare.data.arrays import all_below
 from calirare.data.tables.gathering.ids import as_whole, check_ids, find_places
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ class NodePlaces:
         if self._table is None or whole is None or whole.null_count():
             return None
         index = whole.to_numpy() - self._least
-        if len(index) and (index.min() < 0 or index.max() >= len(self._table)):
+        if not all_below(index, len(self._table)):
             return None
         places = self._table[index]
         return None if (places < 0).any() else places

@@ -139,7 +139,7 @@ def _sort_part(made: Partitions, number: int) -> int:
     """Merge a part's edges, write its file and its nodes' degrees; the number of its edges."""
     pairs = Pairs(_dealt(made.folder, number), made.weighted, made.num_nodes)
     records = np.fromfile(pairs.path, pairs.dtype)
-    start, stop = made.cuts[number], made.cuts[number + 1]
+    start, stop = made.span(number)
     own, other = records["own"].astype(np.int64) - start, records["other"].astype(np.int64)
     outside = (other < start) | (other >= stop)
     halo = np.unique(other[outside])

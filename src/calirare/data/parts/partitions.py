@@ -92,9 +92,13 @@ class Partitions:
     def num_nodes(self) -> int:
         return self.cuts[-1]
 
+    def span(self, number: int) -> tuple[int, int]:
+        """Which nodes belong to a part: the first, and the first behind them."""
+        return self.cuts[number], self.cuts[number + 1]
+
     def part(self, number: int) -> Part:
         """A part by its number, read from its file."""
-        start, stop = self.cuts[number], self.cuts[number + 1]
+        start, stop = self.span(number)
         with np.load(self.file(number), allow_pickle=False) as arrays:
             halo, ends, columns = arrays["halo"], arrays["ends"], arrays["columns"]
             weights = arrays["weights"] if self.weighted else np.ones(len(columns), dtype=np.float32)
@@ -116,7 +120,7 @@ class Partitions:
         """The kinds of a part's nodes, as a graph takes them."""
         if self.kinds is None:
             return {}
-        codes = self.kinds.read(self.cuts[number], self.cuts[number + 1])[:, 0]
+        codes = self.kinds.read(*self.span(number))[:, 0]
         return {"node_type": codes, "node_type_names": self.kind_names}
 
     def marked(self, mark: int, start: int = 0, stop: int | None = None) -> np.ndarray:
@@ -127,7 +131,7 @@ class Partitions:
         """Ids of the part's nodes, in the order of the table."""
         import pyarrow as pa
 
-        start, stop = self.cuts[number], self.cuts[number + 1]
+        start, stop = self.span(number)
         with pa.memory_map(str(self.folder / "ids.arrow")) as source:
             column = pa.ipc.open_file(source).read_all().column(0).slice(start, stop - start)
             return np.array(column.to_pylist(), dtype=object if pa.types.is_large_string(column.type) else np.int64)

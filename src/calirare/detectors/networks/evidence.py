@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from calirare.data.arrays import all_below
 from calirare.data.inputs import GraphInputs
 from calirare.detectors.base import LabelledNodes, gather_blocks
 from calirare.detectors.left_out.folds import folds
@@ -232,7 +233,7 @@ def restore_evidence(state: dict[str, np.ndarray], model: nn.Module, num_classes
     if "fold" not in state:
         rows, directions = numbers(state, "rows", 1, kind="i"), numbers(state, "directions", 2, size=len(state["rows"]))
         need(len(np.unique(rows)) == len(rows) > 0, "'rows' must differ")
-        need(0 <= rows.min() and rows.max() < len(logits), "'rows' are out of range")
+        need(all_below(rows, len(logits)), "'rows' are out of range")
         size = sum(value.numel() for value in model.parameters() if value.requires_grad)
         need(directions.shape[1] == size, f"'directions' must have {size} columns")
         return StepEvidence(logits, rows, state["directions"], shifts)

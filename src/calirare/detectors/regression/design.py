@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
+from calirare.data.arrays import all_below
 from calirare.data.threads import in_threads
 from calirare.detectors.base import DetectorInputs, State
 from calirare.detectors.regression.guess import NeighboursGuess
@@ -175,7 +176,7 @@ class Design:
     def restore(cls, state: State) -> Design:
         num_columns = whole(state, "num_columns")
         dense = numbers(state, "dense", 1, kind="i")
-        need(not dense.size or bool(0 <= dense.min() and dense.max() < num_columns), "which columns are read")
+        need(all_below(dense, num_columns), "which columns are read")
         squash = Squash.restore(inside("squash", state))
         need(len(squash.knots) == len(dense), "the knots")
         middle, scale = (numbers(state, name, 1, size=len(dense)) for name in ("middle", "scale"))

@@ -8,6 +8,7 @@ from typing import Self
 
 import numpy as np
 
+from calirare.data.arrays import all_below
 from calirare.detectors.base import Contributions, DetectorInputs, State
 from calirare.detectors.left_out.contrast import rare_against_rest
 from calirare.detectors.left_out.level import restore_shifts
@@ -171,7 +172,7 @@ class Regression:
         intercept = numbers(state, "intercept", 1, size=num_targets)
         need(theta.shape == (num_targets, design.size), "the coefficients")
         rows = numbers(state, "rows", 1, kind="i")
-        need(rows.size > 0 and 0 <= rows.min() and rows.max() < num_labels, "the rows of left-out models")
+        need(rows.size > 0 and all_below(rows, num_labels), "the rows of left-out models")
         directions = numbers(state, "directions", 3, size=num_targets).astype(np.float32)
         need(directions.shape[1:] == (design.size, len(rows)), "the left-out models")
         penalty = state.get("penalty")

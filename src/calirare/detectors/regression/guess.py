@@ -11,6 +11,7 @@ from typing import Self
 
 import numpy as np
 
+from calirare.data.arrays import all_below
 from calirare.detectors.base import State
 from calirare.detectors.stored import need, numbers, whole
 
@@ -50,7 +51,7 @@ class NeighboursGuess:
         degree, own, told = whole(state, "degree"), *(numbers(state, name, 1, kind="i") for name in ("own", "told"))
         need(degree < num_columns, "the place of the degree")
         for places in (own, told):
-            need(not places.size or bool(0 <= places.min() and places.max() < size), "which columns are guessed")
+            need(all_below(places, size), "which columns are guessed")
         turn = numbers(state, "turn", 2)
         need(turn.shape == (own.size, told.size), "how columns are guessed")
         return cls(degree, own, told, numbers(state, "middle", 1, size=size), turn)

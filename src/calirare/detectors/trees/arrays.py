@@ -15,6 +15,7 @@ import numpy as np
 
 from calirare.data.threads import in_threads
 from calirare.detectors.stored import need, numbers, whole
+from calirare.features.ends import starts_of
 
 logger = logging.getLogger(__name__)
 LEAF = -1
@@ -56,7 +57,7 @@ class Trees:
     @classmethod
     def join(cls, trees: list[dict[str, np.ndarray]], num_features: int) -> Self:
         """From one dictionary of arrays per tree: feature, threshold, left, right, value."""
-        starts = np.concatenate([[0], np.cumsum([len(tree["feature"]) for tree in trees])]).astype(np.int64)
+        starts = starts_of([len(tree["feature"]) for tree in trees])
         joined = {name: np.concatenate([tree[name] for tree in trees]) for name in _ARRAYS}
         return cls(
             starts,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterator
-from typing import ClassVar
 
 import numpy as np
 
@@ -19,13 +18,7 @@ _PATHS_AT_ONCE = 32
 class OfTrees(Detector):
     """Reads the columns of the fit, and keeps what was said of the labels left out."""
 
-    learned: ClassVar[str] = "trees_"
     trees_: Trees
-    left_out_: np.ndarray
-
-    def left_out_logits(self) -> np.ndarray:
-        self._check_fitted()
-        return self.left_out_.copy()
 
     def logits_without(self, inputs: DetectorInputs, rows: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         self._check_fitted()

@@ -77,7 +77,9 @@ class Cases:
 
 
 def _is_case(value: Mapping[str, Any]) -> bool:
-    if not fits(value, {"decision": str, "probability": float, "action": str, "prices": (float,) * 4}):
+    if not fits(
+        value, {"decision": str, "probability": float, "action": str, "prices": tuple[float, float, float, float]}
+    ):
         return False
     return 0 <= value["probability"] <= 1 and value["action"] in ACTIONS and min(value["prices"]) >= 0
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 
@@ -24,21 +24,7 @@ from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.posterior import finite_logit
 from calirare.uncertainty.prior_shift import estimate_share, mixture_gap, share_of_new_nodes
 
-_REFERENCE = {"profile": {"cuts": [float], "shares": [float]}, "alerted": float, "num_nodes": int}
-_RUN = {
-    "nodes": int,
-    "columns": {str: (float, float)},
-    "shifted": [(str, str, str)],
-    "score_shift": (float, float),
-    "counts": [int],
-    "said": [float],
-    "alerted": float,
-    "actions": {str: int},
-    "share": object,
-    "rare": (float, float, float),
-    "cost": (float, float, float),
-}
-_SHARE = {name: float for name in ("before", "now", "lower", "upper")}
+_REFERENCE = {"profile": {"cuts": list[float], "shares": list[float]}, "alerted": float, "num_nodes": int}
 _FEW_DRAWS = 200
 """Of the calibration, for the interval of the share: enough for its two ends, and quick."""
 
@@ -131,6 +117,10 @@ class Run:
         need(fits(value, _RUN) and (value["share"] is None or fits(value["share"], _SHARE)), "a run")
         need(0 <= value["alerted"] <= 1 and value["nodes"] > 0 and len(value["counts"]) == len(value["said"]), "a run")
         return cls(**{name: value[name] for name in cls.__dataclass_fields__})
+
+
+_RUN = get_type_hints(Run) | {"share": object}
+_SHARE = dict.fromkeys(("before", "now", "lower", "upper"), float)
 
 
 def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:

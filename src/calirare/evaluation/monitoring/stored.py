@@ -3,37 +3,36 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import Any, get_args
 
 from calirare.errors import DataError
 
 Shape = Any
-"""`float` (finite), `int` (from 0 on), `str`, `object` (anything); `[shape]` any number of them; `(shape, …)` one each; `{name: shape}` at least
-these names; `{str: shape}` any names."""
+"""As fields are annotated: `float` (finite), `int` (from 0 on), `str`, `object` (anything), lists, tuples and mappings of these; `{name: shape}` at
+least these names."""
 _LARGEST = 2**53
 
 
 def fits(value: Any, shape: Shape) -> bool:
     """Whether plain data has this shape.
 
-    >>> fits({"a": [1, 2.5], "b": 0}, {"a": [float]}), fits([1, 2], (float,)), fits(float("nan"), float), fits(True, int)
+    >>> fits({"a": [1, 2.5], "b": 0}, {"a": list[float]}), fits([1, 2], tuple[float]), fits(float("nan"), float), fits(True, int)
     (True, False, False, False)
     """
-    if isinstance(shape, list):
-        return isinstance(value, list | tuple) and all(fits(one, shape[0]) for one in value)
-    if isinstance(shape, tuple):
-        return isinstance(value, list | tuple) and len(value) == len(shape) and all(map(fits, value, shape))
     if isinstance(shape, dict):
-        if not isinstance(value, dict):
-            return False
-        if str in shape:
-            return all(fits(one, shape[str]) for one in value.values())
-        return all(name in value and fits(value[name], inner) for name, inner in shape.items())
-    if shape in (str, object):
-        return isinstance(value, shape)
+        return isinstance(value, dict) and all(name in value and fits(value[name], one) for name, one in shape.items())
+    kind, inner = getattr(shape, "__origin__", shape), get_args(shape)
+    if kind is list:
+        return isinstance(value, list | tuple) and all(fits(one, inner[0]) for one in value)
+    if kind is tuple:
+        return isinstance(value, list | tuple) and len(value) == len(inner) and all(map(fits, value, inner))
+    if kind is dict:
+        return isinstance(value, dict) and all(fits(one, inner[1]) for one in value.values())
+    if kind in (str, object):
+        return isinstance(value, kind)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
-    return 0 <= value <= _LARGEST and value == int(value) if shape is int else abs(value) <= sys.float_info.max
+    return 0 <= value <= _LARGEST and value == int(value) if kind is int else abs(value) <= sys.float_info.max
 
 
 def need(holds: bool, what: str) -> None:

@@ -33,9 +33,8 @@ def _met_by_category(
     planned: PlannedColumn, column: EdgeColumn, table: EdgeTable, which: str, num_nodes: int
 ) -> Iterator[tuple[str, np.ndarray]]:
     places = {name: place for place, name in enumerate(planned.categories[:MOST_COUNTED])}
-    place_of = np.array([places.get(name, -1) for name in column.categories] + [-1])
     node, other = ends_of_edges(table, which)
-    place = place_of[at_ends(column.values, node)]
+    place = at_ends(column.by_category(places, -1, -1), node)
     kept = (place >= 0) & (node < num_nodes) & (node != other)
     width, shape = len(places), (num_nodes * len(places), int(other.max(initial=-1)) + 1)
     index = small_index(max(*shape, int(kept.sum())))

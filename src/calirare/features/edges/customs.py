@@ -94,8 +94,7 @@ def _others(
 
 def _places(column: EdgeColumn, names: Sequence[str]) -> np.ndarray:
     """`(E,)` the place of each category among these, -1 of all others."""
-    place = {name: k for k, name in enumerate(names)}
-    return np.array([*(place.get(name, -1) for name in column.categories), -1])[column.values]
+    return column.by_category({name: k for k, name in enumerate(names)}, -1, -1)
 
 
 def _shares(own: np.ndarray, code: np.ndarray, size: int) -> tuple[np.ndarray, sp.csr_array]:

@@ -69,9 +69,8 @@ def like_columns(table: EdgeTable, plan: EdgePlan, num_nodes: int) -> Iterator[t
     """`(N,)` columns by name, NaN where a node has no edge whose category is known to the fit; nodes from N on are not told of."""
     there = {column.name: column for column in table.columns if column.kind == "category"}
     told = [(one.name, leaning) for one in plan.columns if one.name in there for leaning in one.likes]
-    groups = {one.which: EdgeGroups(ends_of_edges(table, one.which)[0], num_nodes) for _, one in told}
+    groups = {which: EdgeGroups(ends_of_edges(table, which)[0], num_nodes) for which in {one.which for _, one in told}}
     for name, one in told:
-        column, weights = there[name], dict(one.weights)
-        by_code = np.array([*(weights.get(category, np.nan) for category in column.categories), np.nan])
-        values = at_ends(by_code[column.values], ends_of_edges(table, one.which)[0])
+        weights = there[name].by_category(dict(one.weights), np.nan, np.nan)
+        values = at_ends(weights, ends_of_edges(table, one.which)[0])
         yield f"{name}{LIKE}{one.name}, mean of {one.which}", means_of(values, groups[one.which])

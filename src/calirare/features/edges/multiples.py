@@ -92,7 +92,8 @@ def multiple_columns(
     """
     there = {column.name: column.values for column in table.columns if column.kind == "number"}
     divided = [(one.name, told) for one in plan.columns if one.name in there for told in one.multiples]
-    groups = {told.which: EdgeGroups(ends_of_edges(table, told.which)[0], num_nodes) for _, told in divided}
+    ways = {told.which for _, told in divided}
+    groups = {which: EdgeGroups(ends_of_edges(table, which)[0], num_nodes) for which in ways}
     for name, told in divided:
         own, other = ends_of_edges(table, told.which)
         with np.errstate(over="ignore"):  # cut by `Moments`

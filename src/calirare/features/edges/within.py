@@ -86,19 +86,13 @@ def _told(there: dict[str, EdgeColumn], plan: WithinPlan) -> Iterator[_Told]:
         if _are(there, "number", told.name, told.other or told.name) and _are(there, "category", told.category):
             values = there[told.name].values
             values = _ratio(values, there[told.other].values) if told.other else values
-            apart = _logarithm(values) - _usual_of(there[told.category], dict(told.usual))
+            apart = _logarithm(values) - there[told.category].by_category(dict(told.usual), np.nan, np.nan)
             name = f"{told.name} / {told.other}" if told.other else told.name
             yield f"{name}{SAME_CATEGORY}{told.category}", apart, ("mean", "size", "least", "greatest")
 
 
 def _are(there: dict[str, EdgeColumn], kind: str, *names: str) -> bool:
     return all(name in there and there[name].kind == kind for name in names)
-
-
-def _usual_of(column: EdgeColumn, usual: dict[str, float]) -> np.ndarray:
-    """Of each edge what is usual with its category; NaN where that is not known."""
-    by_code = np.array([*(usual.get(name, np.nan) for name in column.categories), np.nan])
-    return np.asarray(by_code[column.values.astype(np.int64)])  # a gap is -1, the last
 
 
 def _ratio(values: np.ndarray, other: np.ndarray) -> np.ndarray:

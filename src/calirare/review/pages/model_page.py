@@ -16,7 +16,7 @@ from calirare.metrics import METRICS
 from calirare.metrics.summary import say
 from calirare.review.desk import Desk, RefitOutcome
 from calirare.review.jobs import Status
-from calirare.review.pages.widgets import card, case_link, draw_beware, number, pill, table
+from calirare.review.pages.widgets import card, case_link, draw_beware, number, percent, pill, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.store.book import DecisionBook
@@ -137,9 +137,7 @@ def _status(status: Status) -> Any:
         return None
     if status.state == "running":
         return [
-            html.Div(
-                html.Div(className="bar", style={"width": f"{100 * status.share:.0f}%"}), className="bar-track wide"
-            ),
+            html.Div(html.Div(className="bar", style={"width": percent(status.share)}), className="bar-track wide"),
             html.P(f"{status.doing}. Started by {status.by}; you can go on reviewing.", className="hint"),
         ]
     kind = "good" if status.state == "done" else "bad"
@@ -169,7 +167,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
             [
                 html.Code(one.version),
                 html.Span(f"{one.time:%Y-%m-%d %H:%M} UTC", className="when"),
-                html.Span("in use", className="pill pill-clear")
+                pill("clear", "in use")
                 if one.version == current
                 else html.Button(
                     "Use again", id={"kind": "go-back", "version": one.version}, className="button quiet small"
@@ -179,7 +177,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
         for one in kept
     ]
     if not kept:
-        rows = [html.Li([html.Code(current), html.Span("in use", className="pill pill-clear")])]
+        rows = [html.Li([html.Code(current), pill("clear", "in use")])]
     if not desk.is_current():
         rows.append(
             html.Li("The folder now holds another model; start the desk again to use it.", className="note-bad")
@@ -193,7 +191,7 @@ def _versions(desk: Desk, kept: Sequence[Version]) -> Any:
 
 def _outcome(desk: Desk, outcome: RefitOutcome, view: View) -> Any:
     change = outcome.change
-    before = Queue(outcome.before, desk.book).judge(view.costs, view.budget).action
+    before = Queue(outcome.before, desk.book, desk.team).judge(view.costs, view.budget).action
     after = desk.queue.judge(view.costs, view.budget).action
     both = (before >= 0) & (after >= 0)
     moved = np.flatnonzero(both & (before != after))

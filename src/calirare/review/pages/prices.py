@@ -9,7 +9,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html
 from calirare.decisions.costs import PRICES
 from calirare.review.desk import Desk
 from calirare.review.pages.painted import painted
-from calirare.review.pages.widgets import aria, tick
+from calirare.review.pages.widgets import aria, chip, tick
 from calirare.review.settings import ORDERS, Setting
 from calirare.review.view import say_conditions
 
@@ -46,10 +46,7 @@ def layout(desk: Desk) -> Any:
                 [
                     html.Span("Order by", id="order-words"),
                     html.Div(
-                        [
-                            html.Button(words, id=f"order-{name}", className="chip", **aria(pressed="false"))
-                            for name, words in ORDERS.items()
-                        ],
+                        [chip(words, f"order-{name}") for name, words in ORDERS.items()],
                         className="chips wrap",
                         role="group",
                         **aria(labelledby="order-words"),

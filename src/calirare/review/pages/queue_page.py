@@ -12,7 +12,7 @@ from calirare.review.pages import prices
 from calirare.review.pages.forecast import draw_forecast
 from calirare.review.pages.painted import PAINTED, paint, painted
 from calirare.review.pages.queue_grid import columns, grid
-from calirare.review.pages.widgets import aria, draw_beware, give_to, pill, tick
+from calirare.review.pages.widgets import aria, chip, draw_beware, give_to, pill, tick
 from calirare.review.store.decisions import CHOICES
 
 _STATUSES = {"": "All", "open": "Open", "decided": "Decided", "second": "Second opinion"}
@@ -41,10 +41,6 @@ def layout(desk: Desk) -> Any:
     )
 
 
-def _chip(words: Any, name: str) -> Any:
-    return html.Button(words, id=name, className="chip", **aria(pressed="false"))
-
-
 def _group(children: list[Any], said: str) -> Any:
     return html.Div(children, className="chips", role="group", **aria(said))
 
@@ -52,9 +48,9 @@ def _group(children: list[Any], said: str) -> Any:
 def _controls(desk: Desk) -> Any:
     names = list(desk.station.records.columns)[:_MOST_OFFERED]
     actions = (
-        _chip([pill(name), html.Span(id=f"count-{name}", title="not decided yet")], f"only-{name}") for name in ACTIONS
+        chip([pill(name), html.Span(id=f"count-{name}", title="not decided yet")], f"only-{name}") for name in ACTIONS
     )
-    statuses = [_chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()]
+    statuses = [chip(words, f"status-{status or 'all'}") for status, words in _STATUSES.items()]
     ticks = [tick(name, **{"data-column": name}) for name in names]
     columns = html.Div(**painted(ticks), className="menu many", role="group", **aria("Columns of the records to show"))
     drops = [
@@ -64,9 +60,9 @@ def _controls(desk: Desk) -> Any:
     return html.Div(
         [
             _search(),
-            _group([_chip("All", "only-all"), *actions], "Only this action"),
+            _group([chip("All", "only-all"), *actions], "Only this action"),
             _group(statuses, "Only open or decided nodes"),
-            _group([_chip("Mine", "mine")], "Only cases given to me"),
+            _group([chip("Mine", "mine")], "Only cases given to me"),
             html.Div(drops, className="drops"),
         ],
         className="controls",

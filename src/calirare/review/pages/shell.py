@@ -9,7 +9,7 @@ from dash import ClientsideFunction, Dash, Input, Output, State, dcc, html, no_u
 from calirare.review.desk import Desk
 from calirare.review.pages import case_page, model_page, monitoring_page, prices, quality_page, queue_page
 from calirare.review.pages.painted import PAINTED, paint, painted
-from calirare.review.pages.widgets import aria, key, table
+from calirare.review.pages.widgets import aria, key, percent, table
 from calirare.review.queue import Queue
 from calirare.review.security import current_reviewer
 from calirare.review.view import View
@@ -153,7 +153,7 @@ def draw_progress(queue: Queue, view: View) -> list[Any]:
     under = " under the kept filter" if view.conditions else ""
     words = f"{progress.done:,} of {progress.total:,} reviews done{under}"
     return [
-        html.Div(html.Div(className="bar", style={"width": f"{100 * share:.1f}%"}), className="bar-track"),
+        html.Div(html.Div(className="bar", style={"width": percent(share)}), className="bar-track"),
         html.Span(words, title=f"{progress.decided:,} nodes decided in all", id="progress-words"),
     ]
 

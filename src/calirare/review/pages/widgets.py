@@ -36,6 +36,11 @@ def pill(kind: str, text: str | None = None) -> Any:
     return html.Span(text or kind, className=f"pill pill-{kind}")
 
 
+def chip(words: Any, id: str) -> Any:
+    """A small button that is pressed or not."""
+    return html.Button(words, id=id, className="chip", **aria(pressed="false"))
+
+
 def give_to(id: str) -> Any:
     """The field for the name of whoever gets a case."""
     field = dcc.Input(id=id, placeholder="Give to …", list="people")

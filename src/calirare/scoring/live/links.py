@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from calirare.data.node_keys import each_once, places_of
 from calirare.data.sparse.products import small_index
 from calirare.features.edges.groups import EdgeGroups
-from calirare.features.ends import row_sums
+from calirare.features.ends import row_sums, starts_of
 from calirare.features.relations import row_shares
 
 
@@ -151,13 +151,6 @@ class Links:
         degrees, (at, mine) = self.lengths(nodes), places_in(grew, nodes)
         degrees[mine] += counts[at]
         return degrees
-
-
-def starts_of(lengths: np.ndarray) -> np.ndarray:
-    """Where lists of these lengths begin, one after the other, and where the last one ends."""
-    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
-    np.cumsum(lengths, out=starts[1:])
-    return starts
 
 
 def distinct(values: np.ndarray, size: int) -> np.ndarray:

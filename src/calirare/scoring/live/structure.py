@@ -150,24 +150,22 @@ class GrownStructure:
 
     def _component_sizes(self, nodes: np.ndarray) -> np.ndarray:
         """Nodes that each is connected to, itself included."""
-        known, count = self.before.links.size, len(self.before.sizes)
-        old = self.before.component[np.minimum(nodes, known - 1)]
-        numbers = np.where(nodes < known, old, count + nodes - known)
-        places, sizes = self._joined_components
-        found = self.before.sizes[np.minimum(numbers, count - 1)].astype(np.float64)
+        numbers, (places, sizes) = self._component_numbers(nodes), self._joined_components
+        found = self.before.sizes[np.minimum(numbers, len(self.before.sizes) - 1)].astype(np.float64)
         at, joined = places_in(places, numbers)
         found[joined] = sizes[at]
         return found
+
+    def _component_numbers(self, nodes: np.ndarray) -> np.ndarray:
+        """The components that nodes were in, new ones each in one of its own behind the others."""
+        known, count = self.before.links.size, len(self.before.sizes)
+        return np.where(nodes < known, self.before.component[np.minimum(nodes, known - 1)], count + nodes - known)
 
     @cached_property
     def _joined_components(self) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the components that a new pair touches, new nodes behind them, and their sizes now."""
         known, count = self.before.links.size, len(self.before.sizes)
-        numbers = np.where(
-            self.links.added < known,
-            self.before.component[np.minimum(self.links.added, known - 1)],
-            count + self.links.added - known,
-        )
+        numbers = self._component_numbers(self.links.added)
         alone = count + np.arange(self.num_nodes - known)
         places, ends = np.unique(np.concatenate([numbers.ravel(), alone]), return_inverse=True)
         source, target = ends[: numbers.size].reshape(2, -1)

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.checks import are_texts
 from calirare.data.edge_table import MISSING, MOST_EDGE_WORDS, EdgeColumn
 from calirare.data.tables.cells.addresses import FORMS, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import (
@@ -144,7 +145,7 @@ def check_edge_columns(columns: Any) -> bool:
         good &= isinstance(column["name"], str) and column["kind"] in KIND_OF_TYPE.values()
         if column["kind"] in ("category", "text"):
             names = column["categories"]
-            good &= isinstance(names, list) and all(isinstance(name, str) for name in names)
+            good &= are_texts(names)
             good &= len(set(names)) == len(names) and isinstance(column.get("rare", []), list | int)
             good &= column["kind"] == "category" or len(names) <= MOST_EDGE_WORDS
             good &= column.get("form", MAIL) in FORMS

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from calirare.estimator.methods import methods as methods
     from calirare.scoring.table import score_table as score_table
 
-__version__ = "0.29.0"
+__version__ = "0.30.0"
 
 _HOMES = {
     "RareCategoryClassifier": "calirare.estimator.classifier",

@@ -280,7 +280,7 @@ def test_keys_far_apart_are_restored():
     low, high = np.argsort(keys)[[0, -1]]
     pair = replace(graph, edge_index=np.array([[low], [high]]))
     found = Spreading().fit(DetectorInputs(pair), labels_at(np.array([low, high]), np.array([0, 1])))
-    assert int(keys[high]) - int(keys[low]) > 2**63 and len(found.keys_) == 2
+    assert int(keys[high]) - int(keys[low]) > 2**63 and len(found.passed_.keys) == 2
     again = Spreading().restore(found.state())
     np.testing.assert_array_equal(again.logits(DetectorInputs(pair)), found.logits(DetectorInputs(pair)))
 

@@ -12,6 +12,7 @@ from calirare.detectors.registry import detectors, make_detector, register
 from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
+from calirare.detectors.surroundings import Surroundings
 
 for _module in iter_modules(__path__):  # whoever stands in a file here is known by name, without a line here
     import_module(f"{__name__}.{_module.name}")
@@ -32,6 +33,7 @@ __all__ = [
     "Sparse",
     "Spreading",
     "Stack",
+    "Surroundings",
     "detectors",
     "make_detector",
     "register",

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 import torch
@@ -32,11 +32,13 @@ State = dict[str, Any]
 """What a fit learned, as plain numbers, texts, lists and NumPy arrays, so that it can be stored without pickle."""
 
 
+@runtime_checkable
 class Sender(Protocol):
-    """Who says what the nodes of a network pass on to their neighbours."""
+    """A detector that says what the nodes of the network of its fit pass on to their neighbours."""
 
-    pairs_: np.ndarray
-    """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
+    @property
+    def pairs(self) -> np.ndarray:
+        """`(E, 2)` keys of the ends of some edges, by which the network is known again."""
 
     @property
     def over(self) -> Relation:
@@ -121,7 +123,7 @@ class DetectorInputs:
         """`(N, k)` what the neighbours of each node pass on to it, over the root of what they count; 0 in another network."""
         adjacency = neighbours(self.graph)
         starts, ends = adjacency.indptr, adjacency.indices
-        known = is_known_by(sender.pairs_, self.keys, lambda one, other: other in ends[starts[one] : starts[one + 1]])
+        known = is_known_by(sender.pairs, self.keys, lambda one, other: other in ends[starts[one] : starts[one + 1]])
         if sender.over != Relation():
             adjacency = relation_matrix(self.graph, sender.over)
         degree = row_sums(adjacency.indptr, adjacency.data)

@@ -7,10 +7,8 @@ With Y `(N, C)` the labels, one column per class, and S = D^-½ A D^-½,
 where π are the shares of the classes among the labels. What has come to v is weighed against m = 0.01 labels of the usual mixture:
 where little comes, little is said, and where nothing comes, nothing but that mixture.
 
-Labels that lie a dozen steps away still count, so no neighbourhood is large enough to make t of. What every node of the fit passes on,
-g = Y + Σ_s (αS)^s Y up to the last step but one, is kept, by the node's key. Then t = αS g is a sum over neighbours: in the graph of
-the fit it is the t above, and a node that came since, or has new edges, gets what its neighbours pass on. Another network is told by
-its edges, whatever its ids.
+What every node of the fit passes on, g = Y + Σ_s (αS)^s Y up to the last step but one, is kept (`calirare.detectors.passing`). Then
+t = αS g is a sum over neighbours: in the graph of the fit it is the t above.
 
 Of several types of edges some may join like with like and the others anybody: then labels go along those types alone. Where
 amounts tell who is close, A holds them, and D their sums.
@@ -24,21 +22,20 @@ from typing import ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
-import torch
 
 from calirare.data.checks import check_count, is_number
 from calirare.data.edge_table import EITHER, EdgeTable
 from calirare.data.graph import RareGraph
 from calirare.data.node_keys import places_of
-from calirare.data.sparse.products import SparseMatrix
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
 from calirare.detectors.left_out.contrast import against_others
 from calirare.detectors.left_out.folds import spread_over_folds
 from calirare.detectors.left_out.loss import losses_by_class
+from calirare.detectors.passing import Passed, scale_of, spread
 from calirare.detectors.registry import register
 from calirare.detectors.stored import need, numbers
 from calirare.errors import InputError
-from calirare.features.ends import inverse_root, row_sums
+from calirare.features.ends import inverse_root
 from calirare.features.relations import Relation, relation_matrix, weight_names
 from calirare.features.weights import plan_weights
 
@@ -51,8 +48,6 @@ _SURELY = 2.0
 """Standard errors by which a gain must exceed zero."""
 _FEWEST = 0.01
 """Share of the edges that a kind must have to be tried alone."""
-_PAIRS = 64
-"""Number of edges that are kept to recognise the network."""
 _USUAL = 0.01
 """m: this many labels of the usual mixture are there before any arrive."""
 _NONE = 1e-6
@@ -94,10 +89,7 @@ class Spreading(Detector):
         field, self.left_out_ = self._in_folds(inputs.graph, self.over, labels, seed, _NUM_FOLDS)
         self.label_keys_, self.y_ = inputs.keys[labels.nodes], labels.y.copy()
         reached = np.flatnonzero(field.any(axis=1))
-        reached = reached[np.argsort(inputs.keys[reached])]
-        self.keys_, self.field_ = inputs.keys[reached], field[reached]
-        some = np.random.default_rng(seed).permutation(inputs.graph.edge_index.shape[1])[:_PAIRS]
-        self.pairs_ = inputs.keys[inputs.graph.edge_index[:, some].T]
+        self.passed_ = Passed.of(inputs, reached, field[reached], seed)
         return self
 
     def _in_folds(
@@ -107,7 +99,7 @@ class Spreading(Detector):
         fold, count = spread_over_folds(labels, seed, num_folds), labels.num_classes
         start = np.zeros((graph.num_nodes, (int(fold.max()) + 1) * count), dtype=np.float32)
         start[labels.nodes, fold * count + labels.y] = 1.0
-        before, last = _spread(relation_matrix(graph, over), start, self.alpha, self.steps)
+        before, last = spread(relation_matrix(graph, over), start, self.alpha, self.steps)
         arrived = (before + last)[labels.nodes].reshape(len(labels), -1, count)
         field = (start + before).reshape(len(start), -1, count).sum(axis=1)
         return field, self._logits_of(_sum_of_others(arrived, fold))
@@ -162,6 +154,10 @@ class Spreading(Detector):
         return None if (self.left_out_ != self.nothing).any() else "no label reaches another along the edges"
 
     @property
+    def pairs(self) -> np.ndarray:
+        return self.passed_.pairs
+
+    @property
     def over(self) -> Relation:
         """To which neighbours labels go, and what these count."""
         return Relation(type=self.along_, weight=self.by_)
@@ -169,10 +165,7 @@ class Spreading(Detector):
     def passes_on(self, keys: np.ndarray, degree: np.ndarray) -> np.ndarray:
         """`(n, C)` what nodes with these keys, whose neighbours count so much together, pass on."""
         self._check_fitted()
-        at, known = places_of(keys, self.keys_)
-        sent = np.zeros((len(keys), len(self.shares_)))
-        sent[known] = self.field_[at[known]]
-        return sent * (self.alpha * inverse_root(degree))[:, None]
+        return self.passed_.by(keys)[0] * (self.alpha * inverse_root(degree))[:, None]
 
     def _arrived(self, inputs: DetectorInputs) -> np.ndarray:
         """t `(N, C)`."""
@@ -227,10 +220,7 @@ class Spreading(Detector):
 
     def state(self) -> State:
         self._check_fitted()
-        return {
-            "keys": self.keys_,
-            "field": self.field_,
-            "pairs": self.pairs_,
+        return self.passed_.state() | {
             "shares": self.shares_,
             "label_keys": self.label_keys_,
             "y": self.y_,
@@ -242,16 +232,16 @@ class Spreading(Detector):
     def restore(self, state: State) -> Self:
         left_out, shares = numbers(state, "left_out", 2), numbers(state, "shares", 1)
         n, num_classes = left_out.shape
-        keys, label_keys = numbers(state, "keys", 1, kind="i"), numbers(state, "label_keys", 1, size=n, kind="i")
-        field, y = numbers(state, "field", 2, size=len(keys)), numbers(state, "y", 1, size=n, kind="i")
-        need(num_classes >= 2 and shares.shape == field.shape[1:] == (num_classes,), "the number of classes")
-        pairs = numbers(state, "pairs", 2, kind="i")
-        need(bool((keys[1:] > keys[:-1]).all()), "keys must ascend")
-        need(pairs.shape[1] == 2, "'pairs' must have two columns")
-        need(bool((field >= 0).all() and (shares >= 0).all() and shares.any()), "what nodes pass on is below zero")
+        passed, label_keys = Passed.restore(state), numbers(state, "label_keys", 1, size=n, kind="i")
+        y = numbers(state, "y", 1, size=n, kind="i")
+        need(num_classes >= 2 and shares.shape == passed.values.shape[1:] == (num_classes,), "the number of classes")
+        need(
+            bool((passed.values >= 0).all() and (shares >= 0).all() and shares.any()),
+            "what nodes pass on is below zero",
+        )
         need(bool(((y >= 0) & (y < num_classes)).all()), "the classes of the labels")
-        self.keys_, self.field_, self.shares_ = keys, field.astype(np.float32), shares
-        self.label_keys_, self.y_, self.left_out_, self.pairs_ = label_keys, y, left_out, pairs
+        self.passed_, self.shares_ = passed, shares
+        self.label_keys_, self.y_, self.left_out_ = label_keys, y, left_out
         self.along_ = state.get("along", "")  # from 0.16 on
         self.by_ = state.get("by", "")  # from 0.29 on
         need(isinstance(self.along_, str) and isinstance(self.by_, str), "'along' and 'by' must be texts")
@@ -272,24 +262,6 @@ def _surely_less(losses: np.ndarray, others: np.ndarray) -> bool:
     return bool(gains.sum() > _SURELY * np.linalg.norm(gains))
 
 
-def _spread(adjacency: sp.csr_array, start: np.ndarray, alpha: float, steps: int) -> tuple[np.ndarray, np.ndarray]:
-    """(Σ_s (αS)^s start up to the last step but one, the last), float32."""
-    scale = torch.from_numpy(_scale(adjacency).astype(np.float32))[:, None]
-    matrix = SparseMatrix(adjacency.astype(np.float32), symmetric=True)
-    now = torch.from_numpy(start)
-    before = torch.zeros_like(now)
-    for step in range(steps):
-        if step:
-            before += now
-        now = (matrix @ (now * scale)) * (alpha * scale)
-    return before.numpy(), now.numpy()
-
-
-def _scale(adjacency: sp.csr_array) -> np.ndarray:
-    """D^-½, its diagonal."""
-    return inverse_root(row_sums(adjacency.indptr, adjacency.data))
-
-
 def _sum_of_others(arrived: np.ndarray, fold: np.ndarray) -> np.ndarray:
     """`(n, C)`: what came `(n, F, C)` to each label from the folds that it is not of."""
     return (arrived * (np.arange(arrived.shape[1]) != fold[:, None])[:, :, None]).sum(axis=1)
@@ -301,7 +273,7 @@ def _from_each(
     """`(len(nodes), len(labelled))`: what comes to each node from a label at each labelled one, faint parts dropped."""
     if len(labelled) < len(nodes):  # S is symmetric
         return _from_each(adjacency, alpha, steps, labelled, nodes).T
-    scale = _scale(adjacency)
+    scale = scale_of(adjacency)
     adjacency.data = alpha * adjacency.data * np.repeat(scale, np.diff(adjacency.indptr)) * scale[adjacency.indices]
     now, there = adjacency[nodes], adjacency[:, labelled]
     found = now[:, labelled]

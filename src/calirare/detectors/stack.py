@@ -21,6 +21,7 @@ from calirare.detectors.silence import Silence
 from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stored import inside, need, numbers, texts, under
+from calirare.detectors.surroundings import Surroundings
 from calirare.errors import CalirareError, InputError, LabelError
 from calirare.features.columns import ColumnGroup
 
@@ -31,7 +32,7 @@ _BLOCK_NUMBERS = 8_000_000
 
 def default_members() -> list[Detector]:
     """What `"auto"` stacks: members that differ in kind, each cheap beside a network."""
-    return [Linear(), Sparse(), GCN(weight_decay="left_out"), Forest(), Boosting(), Spreading()]
+    return [Linear(), Sparse(), GCN(weight_decay="left_out"), Forest(), Boosting(), Surroundings(), Spreading()]
 
 
 def _fit(
@@ -65,12 +66,12 @@ class Stack(Detector):
     """All members fitted on the same labels. Its logits have one more axis than those of a member: `(N, K, C)`.
 
     A member that fails, or whose own evidence says that it cannot help, is left out with a log line. Networks are silent on
-    nodes without edges, unless the labels there speak for them, and so is spreading where no label reaches (`Silence`).
+    nodes without edges, unless the labels there speak for them, and so are surroundings and spreading where nothing comes (`Silence`).
     Networks read every attribute of the neighbours: where some must be read of the node alone, they are left out beside others.
 
     Args:
         members: Detectors, or their names; default: linear, sparse, gcn, forest, boosting where it has labels enough,
-            and spreading.
+            surroundings and spreading.
     """
 
     name = "auto"

@@ -11,9 +11,8 @@ from scipy.special import softmax
 
 from calirare.calibration.stack import StackScaling
 from calirare.data.graph import RareGraph
-from calirare.detectors.base import Contributions, Detector, DetectorInputs, Progress
+from calirare.detectors.base import Contributions, Detector, DetectorInputs, Progress, Sender
 from calirare.detectors.networks.network import Network
-from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.estimator.known_again import is_graph_of_fit
 from calirare.estimator.left_out import LeftOutPredictions
@@ -121,7 +120,7 @@ class Explanations(LeftOutPredictions):
 
     def columns(self, graph: RareGraph) -> Columns | None:
         """The columns that the detectors read beside the attributes; None where none does."""
-        without = all(isinstance(one, Network | Spreading) for one in self.members_)
+        without = all(isinstance(one, Network | Sender) for one in self.members_)
         return None if without else self.inputs(graph).columns
 
     def _without(self, whole: np.ndarray, changed: np.ndarray, node: int, inputs: DetectorInputs) -> np.ndarray:

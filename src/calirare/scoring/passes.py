@@ -18,12 +18,11 @@ from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
 from calirare.data.storage.archive import write_atomically
 from calirare.data.tables.sources.export import write_table
-from calirare.detectors.base import Detector, DetectorInputs
+from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.linear import Linear
 from calirare.detectors.networks.backbones.layerwise import Layers, layers_of, run_layer
 from calirare.detectors.networks.network import Network
 from calirare.detectors.silence import Silence
-from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.features.recipe import ColumnRecipe
 from calirare.features.relations import Relation
@@ -31,7 +30,7 @@ from calirare.scoring.found_inputs import FoundInputs
 from calirare.scoring.live.base import some_nodes
 from calirare.scoring.live.networks import last_logits
 from calirare.scoring.part_columns import PartColumns
-from calirare.scoring.part_labels import PartLabels
+from calirare.scoring.part_passed import PartPassed
 from calirare.scoring.part_queue import PartQueue
 from calirare.scoring.part_words import PartWords
 from calirare.scoring.verdicts import Verdicts
@@ -81,8 +80,7 @@ class PartScorer:
     @property
     def reads_edges(self) -> bool:
         """Whether rows of the edge table are read, beyond who is joined to whom."""
-        spreading = (one for one in self.members if isinstance(one, Spreading))
-        return self.recipe is not None or any(one.over != Relation() for one in spreading)
+        return self.recipe is not None or any(passed.sender.over != Relation() for passed in self._senders.values())
 
     def on(self, parts: Partitions, ending: str) -> PartScorer:
         """The scorer on a graph, writing files with that ending; makes the files that the parts share."""
@@ -91,7 +89,7 @@ class PartScorer:
             for file in (scorer._passed(k), scorer._logits(k)):
                 file.clear()
         scorer._probability.clear()
-        for shared in (scorer._columns, *scorer._words.values(), *scorer._labels.values()):
+        for shared in (scorer._columns, *scorer._words.values(), *scorer._senders.values()):
             if shared is not None:
                 shared.create()
         return scorer
@@ -107,7 +105,7 @@ class PartScorer:
         for words in self._words.values():
             hops = range(words.num_passes)
             found += [("words", partial(words.write, done), everywhere) for done in hops]
-        found += [("labels", labels.write, everywhere) for labels in self._labels.values()]
+        found += [("neighbours", passed.write, everywhere) for passed in self._senders.values()]
         if self._networks:
             found += [("first layer", self.first_layer, everywhere), ("second layer", self.second_layer, everywhere)]
         return [*found, ("writing", self.write_scores, everywhere)]
@@ -144,7 +142,7 @@ class PartScorer:
             write_table(columns, self.shard(number))
         best = np.argsort(-columns["probability"], kind="stable")[: self.head]
         if self.reasons:
-            arrived = {k: inputs.from_neighbours(labels.spreading) for k, labels in self._labels.items()}
+            arrived = {k: inputs.from_neighbours(passed.sender) for k, passed in self._senders.items()}
             self.queue.keep(number, start + wanted[best], inputs.found, arrived)
         return {"node": start + wanted[best], **{name: values[best] for name, values in columns.items()}}
 
@@ -170,7 +168,7 @@ class PartScorer:
         start, stop = self.parts.span(number)
         nodes = some_nodes(np.empty((stop - start, 0), dtype=np.float32), None)
         columns = None if self._columns is None else self._columns.columns(number)
-        arrived = {labels.spreading: labels.arrived(number) for labels in self._labels.values()}
+        arrived = {passed.sender: passed.arrived(number) for passed in self._senders.values()}
         return FoundInputs(nodes, self.recipe, self.parts.degree.read(start, stop)[:, 0], columns, arrived)
 
     def _all_logits(self, inputs: DetectorInputs, number: int) -> np.ndarray:
@@ -199,9 +197,9 @@ class PartScorer:
         return {k: PartWords(k, one, self.parts) for k, one in linear.items() if one.main_.design.words is not None}
 
     @property
-    def _labels(self) -> dict[int, PartLabels]:
-        """The members that read the labels of the fit, by their place."""
-        return {k: PartLabels(k, one, self.parts) for k, one in enumerate(self.members) if isinstance(one, Spreading)}
+    def _senders(self) -> dict[int, PartPassed]:
+        """The members that read what the nodes of the fit pass on, by their place."""
+        return {k: PartPassed(k, one, self.parts) for k, one in enumerate(self.members) if isinstance(one, Sender)}
 
     @property
     def _networks(self) -> dict[int, Layers]:

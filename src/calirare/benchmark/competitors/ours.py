@@ -7,8 +7,8 @@ from calirare.detectors import detectors
 from calirare.detectors.networks.network import Network
 from calirare.estimator.classifier import RareCategoryClassifier
 
-ALONE = ("linear", "sparse", "forest", "boosting", "spreading", "gcn", "gat", "gin", "sage")
-CORE = ("linear", "sparse", "spreading")
+ALONE = ("linear", "sparse", "forest", "boosting", "surroundings", "spreading", "gcn", "gat", "gin", "sage")
+CORE = ("linear", "sparse", "surroundings", "spreading")
 
 
 def answer(problem: Problem, detector: str) -> Answer:

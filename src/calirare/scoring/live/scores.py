@@ -27,7 +27,6 @@ from calirare.data.node_keys import is_known_by
 from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.networks.backbones.layerwise import layers_of
 from calirare.detectors.networks.network import Network
-from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.errors import InputError
 from calirare.estimator.classifier import RareCategoryClassifier
@@ -79,7 +78,7 @@ class LiveScores:
             base = inputs.columns.values[:, : recipe.propagated[1]].copy()
         keys = inputs.keys
         del inputs  # its columns are larger than what stays
-        over = {one.over for one in classifier.members_ if isinstance(one, Spreading)}
+        over = {one.over for one in classifier.members_ if isinstance(one, Sender)}
         self.standing = Standing(graph, recipe, structure, base, keys, over)
 
     def read(self, nodes: Any = None, edges: Any = None) -> Update:
@@ -136,7 +135,7 @@ class LiveScores:
         if id(sender) not in self._known:
             links, keys = self.standing.structure.links, self.standing.keys
             joined = lambda one, other: int(links.find(np.array([one]), np.array([other]))[0]) >= 0  # noqa: E731
-            self._known[id(sender)] = is_known_by(sender.pairs_, keys, joined)
+            self._known[id(sender)] = is_known_by(sender.pairs, keys, joined)
         return self._known[id(sender)]
 
     @cached_property

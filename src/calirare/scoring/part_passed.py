@@ -1,4 +1,4 @@
-"""What nodes pass on of the labels of the fit, on a graph in parts: kept on disk for every node, added up over neighbours."""
+"""What nodes pass on of the fit, on a graph in parts: kept on disk for every node, added up over neighbours."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ import scipy.sparse as sp
 from calirare.data.node_keys import is_known_by, keys_of_ids
 from calirare.data.parts.partitions import Partitions
 from calirare.data.parts.row_files import RowFile
-from calirare.detectors.spreading import Spreading
+from calirare.detectors.base import Sender
 from calirare.features.ends import over_root, row_sums
 from calirare.features.relations import Relation
 from calirare.scoring.part_edges import PartEdges
 
 
 @dataclass(frozen=True, eq=False)
-class PartLabels:
+class PartPassed:
     """`DetectorInputs.from_neighbours` for one detector.
 
     Args:
         member: Place of the detector among the others; names the file.
-        spreading: The detector.
+        sender: The detector.
         parts: The graph.
     """
 
     member: int
-    spreading: Spreading
+    sender: Sender
     parts: Partitions
 
     def create(self) -> None:
@@ -35,24 +35,24 @@ class PartLabels:
         self._file.clear()
         keys = np.concatenate([keys_of_ids(self.parts.ids(number)) for number in range(len(self.parts))])
         self._keys.clear()
-        if is_known_by(self.spreading.pairs_, keys, _Joined(self.parts)):
+        if is_known_by(self.sender.pairs, keys, _Joined(self.parts)):
             self._keys.write(0, keys[:, None])
 
     def write(self, number: int) -> None:
         """What the nodes of a part pass on."""
         start, stop = self.parts.span(number)
-        if self.spreading.over == Relation():
+        if self.sender.over == Relation():
             degree = np.diff(self.parts.ends(number))
         else:
-            joined = PartEdges.of(self.parts, number).joined(self.spreading.over)
+            joined = PartEdges.of(self.parts, number).joined(self.sender.over)
             degree = row_sums(joined.indptr, joined.data)
-        self._file.write(start, self.spreading.passes_on(self._keys.read(start, stop)[:, 0], degree))
+        self._file.write(start, self.sender.passes_on(self._keys.read(start, stop)[:, 0], degree))
 
     def arrived(self, number: int) -> np.ndarray:
         """`(n, C)` what comes to the nodes of a part, once all are written."""
-        if self.spreading.over != Relation():
+        if self.sender.over != Relation():
             edges = PartEdges.of(self.parts, number)
-            return over_root(edges.joined(self.spreading.over), self._file.take(edges.near))
+            return over_root(edges.joined(self.sender.over), self._file.take(edges.near))
         part = self.parts.part(number)
         starts, ends = part.adjacency.indptr, part.adjacency.indices  # its entries are weights of the graph's edges
         ones = sp.csr_array((np.ones(len(ends)), ends, starts), shape=part.adjacency.shape)
@@ -60,8 +60,8 @@ class PartLabels:
 
     @property
     def _file(self) -> RowFile:
-        width = len(self.spreading.shares_)
-        return RowFile(self.parts.folder / f"labels-{self.member}", self.parts.num_nodes, width, "<f8")
+        width = self.sender.passes_on(np.empty(0, dtype=np.int64), np.empty(0)).shape[1]
+        return RowFile(self.parts.folder / f"passed-on-{self.member}", self.parts.num_nodes, width, "<f8")
 
     @property
     def _keys(self) -> RowFile:

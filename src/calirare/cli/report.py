@@ -35,6 +35,7 @@ def report(
     from calirare.estimator.classifier import load
     from calirare.persistence.folder import load_graph, model_version
     from calirare.report import write_report
+    from calirare.review.beside import read_decided
 
     with console.working("Reading the model"):
         classifier, graph = load(model), load_graph(model)
@@ -47,6 +48,7 @@ def report(
             budget=budget,
             coverage=coverage,
             rows=rows,
+            decided=read_decided(model),
             title=title,
             model_version=model_version(model),
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from calirare.data.named_columns import NamedColumns
 from calirare.data.storage.archive import write_atomically
 from calirare.decisions.costs import Costs
 from calirare.decisions.numbers import say_probability
+from calirare.decisions.wording import say_decided
 from calirare.errors import InputError, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
@@ -36,6 +38,7 @@ def write_report(
     budget: int | None = None,
     coverage: float = 0.9,
     rows: int = 200,
+    decided: Mapping[str, str] | None = None,
     num_resamples: int = NUM_RESAMPLES,
     title: str | None = None,
     model_version: str | None = None,
@@ -50,6 +53,7 @@ def write_report(
         budget: Most reviews.
         coverage: Of the nodes' intervals and sets and of the forecast.
         rows: How many nodes of the queue to list.
+        decided: What people decided since the fit, by name of the node; the queue shows it.
         num_resamples: For the metrics' bootstrap intervals.
         title: Of the page; default: with the graph's name.
         model_version: Printed on it; see `calirare.persistence.folder.model_version`.
@@ -71,13 +75,13 @@ def write_report(
         model_version=model_version,
     )
     with write_atomically(path) as stream:
-        stream.write(render(contents, rows=rows, plotly=script).encode(errors="replace"))
+        stream.write(render(contents, rows=rows, decided=decided, plotly=script).encode(errors="replace"))
     return path
 
 
-def render(contents: Contents, *, rows: int, plotly: str) -> str:
+def render(contents: Contents, *, rows: int, plotly: str, decided: Mapping[str, str] | None = None) -> str:
     """The page. Jinja escapes every value; scripts and styles are ours, and JSON is made safe for a script tag."""
-    environment = templates_of("calirare.report", "report")
+    environment, decided = templates_of("calirare.report", "report"), decided or {}
     environment.filters |= {
         "estimate": say,
         "number": _number,
@@ -97,6 +101,8 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         after=evaluation.after,
         verdict=evaluation.verdict,
         queue=_queue_rows(contents, rows),
+        decided=decided,
+        said_decided=_said_decided(contents, decided),
         metrics=METRICS,
         members_title=MEMBERS_TITLE,
         note=CONDITIONAL_NOTE,
@@ -126,6 +132,11 @@ def _script_json(value: Any) -> str:
 
 def _queue_rows(contents: Contents, rows: int) -> list[dict[str, Any]]:
     return [] if contents.queue is None else list(contents.queue.take(slice(max(rows, 0))))
+
+
+def _said_decided(contents: Contents, decided: Mapping[str, str]) -> str:
+    names = [] if contents.queue is None else contents.queue.id.tolist()
+    return say_decided([decided.get(str(name), "") for name in names])
 
 
 def _bin_rows(contents: Contents) -> list[dict[str, Any]]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import UNKNOWN
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Thresholds, decide, worth
 from calirare.decisions.forecast import Group, forecast
 from calirare.decisions.wording import write_costs
@@ -170,6 +171,14 @@ class Queue:
         asked = (action == ACTIONS.index("review")) | ((action >= 0) & decided)
         asked[learned] = (action[learned] >= 0) & decided[learned]
         return Workload(int((decided & asked).sum()), int(asked.sum()), int(decided.sum()))
+
+    @property
+    def not_learned(self) -> np.ndarray:
+        """`(N,)` codes of the decisions, as `DecisionBook.codes`, without those that this model has read as labels."""
+        codes, label = self.book.codes, self.snapshot.label
+        rare = label == self.snapshot.graph.rare_class
+        as_labelled = np.where(rare, STATES.index("rare"), STATES.index("normal"))
+        return np.where((label != UNKNOWN) & (codes == as_labelled), 0, codes)
 
     def open_counts(self, view: View) -> dict[str, int]:
         """How many nodes of each action nobody has decided yet."""

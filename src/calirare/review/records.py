@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.feature_places import feature_places
+from calirare.data.graph import RareGraph
 from calirare.data.tables.cells.text import read_styled, understand
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.node_columns import is_moment, truth_words
@@ -73,6 +74,13 @@ class RecordColumn:
     def _texts(self) -> np.ndarray | None:
         return None if self._make_texts is None else self._make_texts()
 
+    @cached_property
+    def known(self) -> np.ndarray:
+        """`(N,)` bool: where there is a value."""
+        if self._texts is None and self.is_number:
+            return np.isfinite(self.values)
+        return np.not_equal(self.values if self._texts is None else self._texts, None)
+
     def say(self, node: int) -> str:
         """The value as text: plain amounts as amounts, all else as written, without digits beyond reason; "" where missing."""
         text = None if self._texts is None else self._texts[node]
@@ -104,23 +112,36 @@ class Records:
     Args:
         columns: In the order of the table.
         from_table: Whether they are the table's own cells.
-        scored: Nodes that the model speaks of.
+        graph: The nodes.
+        read: What the model read, for the kinds of node that are not in the table.
     """
 
-    def __init__(self, columns: list[RecordColumn], from_table: bool, scored: np.ndarray) -> None:
+    def __init__(
+        self, columns: list[RecordColumn], from_table: bool, graph: RareGraph, read: Records | None = None
+    ) -> None:
         self.columns = {column.name: column for column in columns}
         self.from_table = from_table
-        self._scored = scored
+        self._scored, self._kind, self._read = graph.scored, graph.node_type, read
+        self._kinds: dict[str, np.ndarray] = {}
 
     @classmethod
     def of(cls, snapshot: Snapshot, table: Any = None) -> Records:
         """From the user's table of nodes, or from the features."""
-        columns = _from_features(snapshot) if table is None else _from_table(snapshot, table)
-        return cls(columns, table is not None, snapshot.graph.scored)
+        read = cls(_from_features(snapshot), False, snapshot.graph)
+        return read if table is None else cls(_from_table(snapshot, table), True, snapshot.graph, read)
 
     def record(self, node: int) -> list[RecordCell]:
-        """The whole record of a node."""
-        return [RecordCell(column.name, column.say(node), column.unused) for column in self.columns.values()]
+        """The whole record of a node, of several kinds the columns that its own kind has."""
+        own = [column for column in self.columns.values() if self._kind is None or self._kind[node] in self._of(column)]
+        if not own and self._read is not None:
+            return self._read.record(node)
+        return [RecordCell(column.name, column.say(node), column.unused) for column in own]
+
+    def _of(self, column: RecordColumn) -> np.ndarray:
+        """The kinds of node that have a value in a column."""
+        if column.name not in self._kinds:
+            self._kinds[column.name] = np.unique(self._kind[column.known])  # type: ignore[index]
+        return self._kinds[column.name]
 
     def find(self, name: str, argument: str) -> RecordColumn:
         """A column by name."""

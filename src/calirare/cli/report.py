@@ -22,7 +22,7 @@ def report(
     *,
     prices: dict[str, Any],
     budget: Budget = None,
-    rows: Annotated[int, typer.Option(help="Nodes of the queue to list.")] = 200,
+    rows: Annotated[int, typer.Option(help="Nodes of the queue to list, half of them reviews.")] = 200,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     coverage: Coverage = 0.9,
     as_json: AsJson = False,

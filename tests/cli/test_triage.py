@@ -96,6 +96,7 @@ def test_what_people_decided_since_the_fit_is_said(model, tables, tmp_path):
     answer = run(app, words, env={"COLUMNS": "200"})
     assert f"{said} '{folder}'" in answer.stdout
     assert f"{said} '{folder}'" in json.loads(run(app, [*words, "--json"]).stdout)["beware"]
+    assert not list(folder.glob("decisions.sqlite-*"))
     after = pl.read_csv(tmp_path / "q.csv")
     assert after.drop("decision").equals(before)
     assert after["decision"].to_list() == ["rare", "normal", "unsure", *["open"] * (before.height - 3)]

@@ -24,7 +24,8 @@ def read_decided(folder: Path) -> dict[str, str]:
     if not file.is_file():
         return {}
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
+        # Read-only it would leave its files for others to read along, -wal and -shm, behind.
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=rw", uri=True)) as connection:
             return dict(connection.execute(_DECIDED).fetchall())
     except sqlite3.Error:
         return {}

@@ -79,7 +79,8 @@ class RecordColumn:
         """`(N,)` bool: where there is a value."""
         if self._texts is None and self.is_number:
             return np.isfinite(self.values)
-        return np.not_equal(self.values if self._texts is None else self._texts, None)
+        cells = self.values if self._texts is None else self._texts
+        return np.array([one is not None for one in cells.tolist()], dtype=bool)
 
     def say(self, node: int) -> str:
         """The value as text: plain amounts as amounts, all else as written, without digits beyond reason; "" where missing."""

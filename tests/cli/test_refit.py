@@ -82,6 +82,15 @@ def test_more_labels_come_in_the_old_model_is_kept_and_back_is_one_command(folde
     assert again.exit_code == 2 and "--back and --to" in again.stderr
 
 
+def test_what_is_to_know_of_the_tables_is_said_once(folder, more, tmp_path, caplog):
+    """They are read twice: as the old model reads them, and as the new one will."""
+    nodes = Path(more[0]).read_text()
+    (tmp_path / "nodes.csv").write_text("Größe," + nodes.replace("\n", "\n7,").removesuffix("7,"), encoding="cp1252")
+    answer, _ = refit(folder, str(tmp_path / "nodes.csv"), more[1])
+    assert answer.exit_code in (0, 1), answer.output
+    assert sum("is read as Windows-1252" in one.getMessage() for one in caplog.records) == 1
+
+
 def test_a_worse_model_stays_out_unless_forced(folder, tables, tmp_path):
     """The same labels, but every other column shuffled: what is fitted on that says nothing about a left-out label."""
     words = []

@@ -78,7 +78,9 @@ def test_a_folder_that_is_no_model(tmp_path):
 
 
 @pytest.mark.slow
-def test_it_serves_until_interrupted(tables):
+def test_it_serves_until_interrupted(tables, tmp_path):
+    nodes = (tables / "nodes.csv").read_text().replace("id,", "Größe,id,", 1).replace("\n", "\n7,").removesuffix("7,")
+    (tmp_path / "nodes.csv").write_text(nodes, encoding="cp1252")
     words = [
         sys.executable,
         "-m",
@@ -89,6 +91,8 @@ def test_it_serves_until_interrupted(tables):
         "--port",
         "0",
         "--json",
+        "--nodes",
+        str(tmp_path / "nodes.csv"),
     ]
     # A shell's background jobs ignore Ctrl-C and hand that on; here it must arrive.
     options = {"preexec_fn": lambda: signal.signal(signal.SIGINT, signal.SIG_DFL), "text": True}
@@ -105,7 +109,8 @@ def test_it_serves_until_interrupted(tables):
             urllib.request.urlopen(strange, timeout=20)
         os.kill(process.pid, signal.SIGINT)
         _, complaints = process.communicate(timeout=30)
-    assert process.returncode == 130 and complaints == ""
+    assert process.returncode == 130
+    assert complaints.startswith(f"{tmp_path / 'nodes.csv'} is read as Windows-1252") and complaints.count("\n") == 1
 
 
 def test_fit_with_decisions(tables):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -10,6 +12,7 @@ from typer.testing import CliRunner
 
 import calirare as cr
 from calirare.cli.main import app
+from calirare.review.store.decisions import DecisionStore
 from calirare.scoring.table import read_for
 
 run = CliRunner().invoke
@@ -74,6 +77,33 @@ def test_tables_without_labels_say_whose_labels_were_read(tables, tmp_path):
     assert len(told) == 1 and told[0].startswith(f"{graph.known.size} of these nodes have ids of nodes")
     assert said[str(nodes)]["nodes"] == graph.num_nodes == said[tables[0]]["nodes"] + graph.known.size
     assert not any("whose labels the model has read" in line for line in said[tables[0]]["beware"])
+
+
+def test_what_people_decided_since_the_fit_is_said(model, tables, tmp_path):
+    folder = Path(shutil.copytree(model, tmp_path / "own model"))
+    words = ["triage", str(folder), *tables, "--out", str(tmp_path / "q.csv")]
+    assert "decided at the desk" not in run(app, words).stdout
+    before = pl.read_csv(tmp_path / "q.csv")
+    first, second, third, labelled = [
+        *before["id"][:3],
+        next(iter(set(pl.read_csv(tables[0])["id"]) - set(before["id"]))),
+    ]
+    store = DecisionStore.open(folder)
+    for name, decision in ((first, "rare"), (second, "normal"), (third, "unsure"), (labelled, "rare")):
+        store.record(name, decision, reviewer="ada", model_version="m", seen=0, action_key=name)
+    store.close()
+    said = "2 nodes of this queue were decided at the desk, and the model has not learned them: calirare refit"
+    answer = run(app, words, env={"COLUMNS": "200"})
+    assert f"{said} '{folder}'" in answer.stdout
+    assert f"{said} '{folder}'" in json.loads(run(app, [*words, "--json"]).stdout)["beware"]
+    assert not list(folder.glob("decisions.sqlite-*"))
+    after = pl.read_csv(tmp_path / "q.csv")
+    assert after.drop("decision").equals(before)
+    assert after["decision"].to_list() == ["rare", "normal", "unsure", *["open"] * (before.height - 3)]
+    out = tmp_path / "report.html"
+    assert run(app, ["report", str(folder), "--out", str(out)]).exit_code == 0
+    page = out.read_text()
+    assert said in page and [page.count(f"<br>decided {one}<") for one in ("rare", "normal", "unsure")] == [1, 1, 1]
 
 
 def test_a_negative_cost_is_refused(model, tables, tmp_path):

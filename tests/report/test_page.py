@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 import calirare as cr
-from calirare.decisions.costs import Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import InputError, MissingDependencyError
 from calirare.metrics import recall_at_budget
 from calirare.report import gather, write_report
-from calirare.report.page import _script_json, render
+from calirare.report.page import _script_json, render, share_rows
 
 pytestmark = pytest.mark.usefixtures("few_sentences")
 DATE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
@@ -118,7 +118,9 @@ def test_thresholds_are_spoken_of_where_they_are_drawn(clf, graph, miss, lines):
 
 
 def test_no_probability_lies_outside_of_its_interval_as_they_are_written(page, contents):
-    rows = zip(*(contents.queue.frame()[name][:30] for name in ("id", "probability", "lower", "upper")), strict=True)
+    rows = zip(
+        *(share_rows(contents.queue, 30).frame()[name] for name in ("id", "probability", "lower", "upper")), strict=True
+    )
     for name, p, lower, upper in rows:
         assert f"{name} {p:.3f} {lower:.3f} – {upper:.3f}" in page.words
         assert f"{lower:.3f}" <= f"{p:.3f}" <= f"{upper:.3f}"
@@ -127,6 +129,45 @@ def test_no_probability_lies_outside_of_its_interval_as_they_are_written(page, c
 def test_the_queue_is_cut_to_the_rows_asked_for(contents):
     rows = [attributes for tag, attributes in Page(render(contents, rows=5, plotly="")).tags if tag == "td"]
     assert sum(attributes.get("class") == "id" for attributes in rows) == 5
+
+
+@pytest.mark.parametrize(
+    ("alerts", "reviews", "rows", "shown"),
+    [
+        (404, 100, 200, (100, 100, 0)),
+        (404, 30, 200, (170, 30, 0)),
+        (20, 300, 200, (20, 180, 0)),
+        (20, 30, 200, (20, 30, 150)),
+        (3, 3, 5, (3, 2, 0)),
+        (3, 3, -1, (0, 0, 0)),
+    ],
+)
+def test_a_reviewer_finds_the_reviews_in_a_queue_that_is_mostly_alerts(contents, alerts, reviews, rows, shown):
+    """Of 404 alerts and 100 reviews the first 200 rows were alerts all of them."""
+    code = np.repeat([0, 1, 2], [alerts, reviews, 1_000 - alerts - reviews])
+    many = contents.queue.take(np.arange(1_000) % len(contents.queue))
+    many = replace(many, node=np.arange(1_000), decisions=replace(many.decisions, action=np.array(ACTIONS)[code]))
+    found = share_rows(many, rows)
+    assert tuple((found.action == name).sum() for name in ACTIONS) == shown
+    assert (np.diff(found.node) > 0).all()  # in the order of the queue
+    if sum(shown) == 5:
+        groups = {
+            name: replace(contents.queue.groups[name], num_nodes=(code == k).sum()) for k, name in enumerate(ACTIONS)
+        }
+        many = replace(many, groups=contents.queue.groups | groups)
+        words = Page(render(replace(contents, queue=many), rows=rows, plotly="")).words
+        assert (
+            "5 of 1,000 nodes: 3 of 3 alerts, 2 of 3 reviews, 0 of 994 cleared, of each the most valuable first."
+            in words
+        )
+
+
+def test_on_paper_stand_sixty_rows_shared_alike(contents):
+    """Of those that are listed."""
+    page = Page(render(contents, rows=100, plotly=""))
+    hidden = [tag for tag, attributes in page.tags if attributes.get("class") == "unprinted"]
+    assert len(hidden) == 40 and "60 of these are printed." in page.words
+    assert share_rows(contents.queue, 60).action.tolist().count("review") == 20
 
 
 def test_without_test_labels_the_left_out_ones_judge(graph, split):
@@ -159,7 +200,7 @@ def test_what_a_stack_chose_is_in_a_table(graph, split):
         assert f"{one.weight:.2f}" in words and f"{one.loss:.3f}" in words
     assert f"{contents.detectors_loss:.3f}" in words
     assert "Disagreement: how far the detectors" in words
-    for row in contents.queue.take(slice(3)):
+    for row in share_rows(contents.queue, 3):
         assert f"{row['lower']:.3f} – {row['upper']:.3f} {row['disagreement']:.3f}" in words
 
 

@@ -178,6 +178,18 @@ def test_refit_and_see_the_changed_queue(serve, open_page):
     expect(page.locator("#progress-words")).to_have_text(words)
 
 
+def test_an_address_that_is_none_says_so(serve, open_page):
+    server = serve()
+    page = open_page(server.url + "/nosuch")
+    said = page.locator(".not-found:visible, .nowhere:visible")
+    for path, says in (("/nosuch", "no page"), ("/case/nope", "no case"), ("/case?id=nope", "no node nope")):
+        page.goto(server.url + path)
+        expect(said).to_contain_text(says)
+        expect(page.locator("#queue-grid")).to_be_hidden()
+    said.locator("a").click()
+    open_queue(page)
+
+
 def test_a_script_tag_in_a_name_stays_text(serve, open_page):
     server = serve()
     page = open_page(server.url)

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import calirare as cr
 from calirare.decisions.costs import ACTIONS, Costs
 from calirare.errors import InputError
+from calirare.review.queue import Workload
 from calirare.review.view import View
 
 
@@ -107,6 +108,14 @@ def test_decisions_filter_and_count(own_desk):
     progress = own_desk.queue.progress(View())
     assert (progress.done, progress.decided) == (2, 2)
     assert progress.total == len(own_desk.queue.order(View(action="review")))
+
+
+def test_what_was_decided_stays_done_when_prices_change(own_desk):
+    queue, dear = own_desk.queue, Costs(review=1e6)
+    for number, node in enumerate(queue.order(View(action="review", budget=20))[:4]):
+        own_desk.decide(queue.snapshot.ids[node], "normal", note="", reviewer="ada", seen=0, action_key=str(number))
+    assert queue.progress(View(budget=20)) == Workload(done=4, total=20, decided=4)
+    assert queue.progress(View(dear)) == Workload(done=4, total=4, decided=4)  # nothing is worth a review any more
 
 
 def test_pages_put_together_are_the_queue(desk):

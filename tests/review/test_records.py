@@ -50,6 +50,32 @@ def test_records_from_the_table_are_its_cells(read):
         records.price("amont", "cost_miss")
 
 
+@pytest.mark.parametrize(
+    ("written", "cells"),
+    [
+        (lambda x: f"{x:,.2f} €".translate(str.maketrans(",.", ".,")), ["3.855,65 €", "k.A."]),
+        (lambda x: f"${x:,.2f}", ["$3,855.65", "k.A."]),
+        (lambda x: f"{x:.2f} kg", ["3855.65 kg", "k.A."]),
+    ],
+)
+def test_a_price_is_read_from_the_cells_as_the_model_reads_them(read, written, cells):
+    """The desk asked for numbers where `triage` took the column."""
+    rng, n = np.random.default_rng(0), 40
+    nodes = {
+        "id": [f"n{k}" for k in range(n)],
+        "sum": [cells[0], *map(written, rng.lognormal(8, 1, n - 2)), cells[1]],
+        "note": [cells[0], *map(written, rng.lognormal(8, 1, n - 2)), cells[1]],
+        "y": [k % 4 == 0 and 1 or 0 for k in range(n)],
+    }
+    edges = {"source": nodes["id"][1:], "target": nodes["id"][:-1]}
+    graph = cr.read_tables(nodes, edges, label="y", rare=1, types={"note": "ignore"})
+    records = Records.of(replace(read[0], graph=graph), pl.DataFrame(nodes))
+    price = records.price("sum", "cost_miss")
+    assert price[0] == 3855.65 and price.tolist() == pytest.approx(costs_of(graph, "sum").miss.tolist())
+    assert records.price("note", "cost_miss")[0] == 3855.65  # a column that the model does not read
+    assert [records.columns["sum"].say(node) for node in (0, n - 1)] == cells
+
+
 def test_a_column_of_another_kind_of_node_is_no_price(read):
     nodes = {"id": ["a", "b", "c", "x"], "kind": ["user"] * 3 + ["shop"], "y": [1, 0, None, None]}
     edges = {"source": ["a", "b"], "target": ["b", "x"]}

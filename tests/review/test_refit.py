@@ -97,6 +97,22 @@ def test_a_refit_uses_the_decisions_and_keeps_the_old_model(desk, model):
     assert marks == dict(zip(names, ("decided rare", "decided normal", ""), strict=True))
 
 
+def test_the_model_page_tells_what_is_learned_from_what_is_new(desk):
+    def said():
+        counts, learned, _ = model_page._about(desk)
+        return "".join(part for part in counts.children if isinstance(part, str)).split(), learned.children
+
+    nodes = desk.queue.order(View())[[0, 1, 2, 50]].tolist()
+    decide(desk, nodes[:2], "rare")
+    decide(desk, nodes[2:3], "normal")
+    decide(desk, nodes[3:], "unsure")
+    assert said() == (["2", "1", "1"], "decided and not learned yet; 0 more have trained this model.")
+    assert run_refit(desk).state == "done"
+    assert said() == (["0", "0", "1"], "decided and not learned yet; 3 more have trained this model.")
+    decide(desk, nodes[:1], "normal")  # on second thoughts
+    assert said() == (["0", "1", "1"], "decided and not learned yet; 2 more have trained this model.")
+
+
 def test_what_a_refit_has_learned_counts_as_done_and_takes_no_budget(desk):
     view = View(budget=20)
     decide(desk, desk.queue.order(replace(view, action="review"))[:9].tolist(), "normal")

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import shutil
+
 import numpy as np
+import polars as pl
 import pytest
 
+from calirare.decisions.costs import Costs
 from calirare.errors import InputError
 from calirare.review.app import open_desk
 from calirare.review.settings import DeskSettings
@@ -52,6 +56,22 @@ def test_a_price_may_be_a_column(client, desk):
         np.diff(by_hand[np.searchsorted(listed, order)]) <= 1e-12
     )
     assert client.get("/export/queue.csv").status_code == 200
+
+
+def test_what_another_desk_has_set_stops_no_desk_whose_table_lacks_the_column(tables, tmp_path):
+    """It was refused with the name of an option that nobody had typed."""
+    model = shutil.copytree(tables / "model", tmp_path / "model")
+    first = open_desk(model)
+    first.set({"miss": "amount", "columns": ["amount"]}, reviewer="ada")
+    first.close()
+    without = pl.read_csv(tables / "nodes.csv").drop("amount")
+    second = open_desk(model, table=without)
+    assert second.set({}, reviewer="bo").settings.miss == "amount"
+    assert second.set({"budget": 7}, reviewer="bo").settings.budget == 7
+    assert second.view({}).costs == Costs()  # until there is the column again
+    with pytest.raises(InputError, match="did you mean|column of the nodes"):
+        second.set({"alarm": "amount"}, reviewer="bo")
+    second.close()
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import logging
 import math
 import os
 import sys
@@ -72,6 +73,33 @@ def note(message: str) -> None:
     if not is_quiet():
         sys.stderr.write(f"{message}\n")
         sys.stderr.flush()
+
+
+@contextmanager
+def each_once() -> Iterator[None]:
+    """What libraries log is printed once while this runs, however often it is said: tables may be read twice."""
+    filters = [(handler, _News()) for handler in (logging.lastResort, *logging.getLogger().handlers) if handler]
+    for handler, news in filters:
+        handler.addFilter(news)
+    try:
+        yield
+    finally:
+        for handler, news in filters:
+            handler.removeFilter(news)
+
+
+class _News(logging.Filter):
+    """Lets each message through once."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        message = record.getMessage()
+        is_new = message not in self._said
+        self._said.add(message)
+        return is_new
 
 
 def fail(message: str) -> None:

@@ -73,11 +73,11 @@ def fit(
 
 def _keep_decisions(out: Path) -> None:
     """Refuse a folder in which reviewers' decisions lie: a model that ignores them would take their place unnoticed."""
-    from calirare.review.beside import count_decided
+    from calirare.review.beside import read_decided
 
-    if count := count_decided(out):
+    if decided := read_decided(out):
         raise InputError(
-            f"{out} holds reviewers' decisions on {count:,} nodes; give --decisions {out} to learn from them, "
+            f"{out} holds reviewers' decisions on {len(decided):,} nodes; give --decisions {out} to learn from them, "
             "another --out, or --replace to fit without them."
         )
 

@@ -72,7 +72,7 @@ def refit(
 def _fit_again(model: Path, tables: Tables | None, decisions: str | None, network: str, force: bool) -> Renewal:
     from calirare.review.renewal import renew
 
-    with console.working("Reading model and tables"):
+    with console.working("Reading model and tables"), console.each_once():
         new = None if tables is None else _read(model, tables)
     with share_done("Fitting", lines=False) as step:
         return renew(model, tables=new, decisions=decisions, network=network, force=force, progress=step)

@@ -22,7 +22,7 @@ def report(
     *,
     prices: dict[str, Any],
     budget: Budget = None,
-    rows: Annotated[int, typer.Option(help="Nodes of the queue to list.")] = 200,
+    rows: Annotated[int, typer.Option(help="Nodes of the queue to list, half of them reviews.")] = 200,
     title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
     coverage: Coverage = 0.9,
     as_json: AsJson = False,
@@ -35,6 +35,7 @@ def report(
     from calirare.estimator.classifier import load
     from calirare.persistence.folder import load_graph, model_version
     from calirare.report import write_report
+    from calirare.review.beside import read_decided
 
     with console.working("Reading the model"):
         classifier, graph = load(model), load_graph(model)
@@ -47,6 +48,7 @@ def report(
             budget=budget,
             coverage=coverage,
             rows=rows,
+            decided=read_decided(model),
             title=title,
             model_version=model_version(model),
         )

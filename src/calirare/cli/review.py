@@ -61,12 +61,14 @@ def review(
 
     access = replace(access, reviewer=reviewer or _user())
     access.check()
-    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
-    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
     with console.working("Scoring every node"):
         desk = open_desk(model, db, network, table=nodes, links=link or ())
     _set(desk, prices | {"budget": budget, "order": order, "blind": blind}, access.reviewer)
-    raise typer.Exit(_run(DeskServer(desk, access), open_browser, as_json))
+    server = DeskServer(desk, access)
+    # From here on a log that is read later; until here sentences, as of any command.
+    logging.basicConfig(level=logging.WARNING, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.getLogger("waitress.queue").setLevel(logging.ERROR)  # a short queue is no news
+    raise typer.Exit(_run(server, open_browser, as_json))
 
 
 def _set(desk: Desk, wanted: dict[str, Any], reviewer: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Any
 
 from calirare.cli import console
@@ -14,6 +15,9 @@ from calirare.cli.table_options import Tables, tabled
 from calirare.cli.watching import Watching, watched
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from calirare.data.named_columns import NamedColumns
     from calirare.decisions.triage import Triage
 
 EXAMPLE = (
@@ -55,9 +59,10 @@ def triage(
         everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
         shifts = check_scores(classifier, everybody, shifts, strict)
         said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph))
-        said += (queue.costs.never_reviewed, queue.mostly_alerted)
+        frame, news = _with_decisions(queue, model)
+        said += (queue.costs.never_reviewed, queue.mostly_alerted, news)
         beware = tuple(words for words in said if words)
-        write_output(queue.frame(), out)
+        write_output(frame, out)
     if rare_share is None:  # at another share, scores say nothing of how the world has moved
         made: dict[str, Any] = {"shifts": shifts, "costs": queue.costs, "action": queue.action, "draws": queue.draws}
         watching.take(model, classifier, queue.probability, "triage", **made)
@@ -71,6 +76,20 @@ def triage(
         show_shifts(shifts)
         show_share(share)
         console.show(out)
+
+
+def _with_decisions(queue: Triage, model: Path) -> tuple[NamedColumns, str]:
+    """The table, with what people decided of its nodes where they did, and what to know of that."""
+    import numpy as np
+
+    from calirare.decisions.wording import say_decided
+    from calirare.review.beside import OPEN, read_decided
+
+    frame, decided = queue.frame(), read_decided(model)
+    decisions = [decided.get(str(one), OPEN) for one in queue.id]
+    if set(decisions) - {OPEN}:
+        frame["decision"] = np.array(decisions, dtype=object)
+    return frame, say_decided(decisions, f"calirare refit {shlex.quote(str(model))}")
 
 
 def show_queue(queue: Triage) -> None:

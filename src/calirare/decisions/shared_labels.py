@@ -69,7 +69,11 @@ class SharedLabels:
         at, labelled, found = int(self.at[node]), int(self.labelled[node]), int(self.rare[node])
         if at < 0:
             return ""
-        kind, name = self._graph.node_type_names[int(self._graph.node_type[at])], str(self._graph.ids[at])  # type: ignore[index]
-        where = name if name.startswith(f"{kind} ") else f"{kind} {name}"
         who = "the only other labelled node" if labelled == 1 else f"{found} of {labelled:,} other labelled nodes"
-        return f"{who} at {where} {are_known(found, has)} {rare}"
+        return f"{who} at {name_with_kind(self._graph, at)} {are_known(found, has)} {rare}"
+
+
+def name_with_kind(graph: RareGraph, node: int) -> str:
+    """What to call a node of a graph of several kinds: `domain x.org`."""
+    kind, name = graph.node_type_names[int(graph.node_type[node])], str(graph.ids[node])  # type: ignore[index]
+    return name if name.startswith(f"{kind} ") else f"{kind} {name}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,6 +11,23 @@ from calirare.decisions.costs import Costs, Decisions
 from calirare.estimator.class_words import say_class
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
+
+
+def say_decided(decisions: Sequence[str], refit: str = "calirare refit MODEL") -> str:
+    """How many nodes of a queue have a decision that its model has not learned, and what teaches it; empty for none.
+
+    Args:
+        decisions: What people decided of them; “unsure” teaches nothing.
+        refit: The command.
+
+    >>> say_decided(["rare", "open", "unsure", "normal"])
+    '2 nodes of this queue were decided at the desk, and the model has not learned them: calirare refit MODEL'
+    >>> say_decided(["open"])
+    ''
+    """
+    count = sum(one in ("rare", "normal") for one in decisions)
+    nodes, them = ("1 node of this queue was", "it") if count == 1 else (f"{count:,} nodes of this queue were", "them")
+    return f"{nodes} decided at the desk, and the model has not learned {them}: {refit}" if count else ""
 
 
 @dataclass(frozen=True, eq=False)

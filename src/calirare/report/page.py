@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,10 @@ import numpy as np
 from calirare.data.graph import RareGraph
 from calirare.data.named_columns import NamedColumns
 from calirare.data.storage.archive import write_atomically
-from calirare.decisions.costs import Costs
+from calirare.decisions.costs import ACTIONS, Costs
 from calirare.decisions.numbers import say_probability
+from calirare.decisions.triage import Triage
+from calirare.decisions.wording import say_decided
 from calirare.errors import InputError, optional
 from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.evaluation.look_again import WORDS as LOOK_AGAIN
@@ -26,6 +29,9 @@ from calirare.plots.interactive import cost_figure, reliability_figure, score_fi
 from calirare.plots.templates import templates_of
 from calirare.report.contents import Contents, gather
 
+_PRINTED = 60
+"""Rows of the queue on paper."""
+
 
 def write_report(
     clf: RareCategoryClassifier,
@@ -36,6 +42,7 @@ def write_report(
     budget: int | None = None,
     coverage: float = 0.9,
     rows: int = 200,
+    decided: Mapping[str, str] | None = None,
     num_resamples: int = NUM_RESAMPLES,
     title: str | None = None,
     model_version: str | None = None,
@@ -49,7 +56,8 @@ def write_report(
         costs: The prices; default: those of `Costs`.
         budget: Most reviews.
         coverage: Of the nodes' intervals and sets and of the forecast.
-        rows: How many nodes of the queue to list.
+        rows: How many nodes of the queue to list; half of them cases for a person, where there are so many.
+        decided: What people decided since the fit, by name of the node; the queue shows it.
         num_resamples: For the metrics' bootstrap intervals.
         title: Of the page; default: with the graph's name.
         model_version: Printed on it; see `calirare.persistence.folder.model_version`.
@@ -71,13 +79,13 @@ def write_report(
         model_version=model_version,
     )
     with write_atomically(path) as stream:
-        stream.write(render(contents, rows=rows, plotly=script).encode(errors="replace"))
+        stream.write(render(contents, rows=rows, decided=decided, plotly=script).encode(errors="replace"))
     return path
 
 
-def render(contents: Contents, *, rows: int, plotly: str) -> str:
+def render(contents: Contents, *, rows: int, plotly: str, decided: Mapping[str, str] | None = None) -> str:
     """The page. Jinja escapes every value; scripts and styles are ours, and JSON is made safe for a script tag."""
-    environment = templates_of("calirare.report", "report")
+    environment, decided = templates_of("calirare.report", "report"), decided or {}
     environment.filters |= {
         "estimate": say,
         "number": _number,
@@ -85,6 +93,7 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         "percent": _percent,
         "probability": say_probability,
     }
+    listed = None if contents.queue is None else share_rows(contents.queue, rows)
     evaluation, names = contents.evaluation, (contents.rare, contents.other)
     figures = {
         "reliability": reliability_figure(evaluation.reliability, contents.rare, contents.calibrates),
@@ -96,7 +105,11 @@ def render(contents: Contents, *, rows: int, plotly: str) -> str:
         before=evaluation.before,
         after=evaluation.after,
         verdict=evaluation.verdict,
-        queue=_queue_rows(contents, rows),
+        queue=[] if listed is None else list(listed),
+        listed={} if listed is None else {name: int((listed.action == name).sum()) for name in ACTIONS},
+        printed=set() if listed is None else set(share_rows(listed, _PRINTED).node.tolist()),
+        decided=decided,
+        said_decided=_said_decided(contents, decided),
         metrics=METRICS,
         members_title=MEMBERS_TITLE,
         note=CONDITIONAL_NOTE,
@@ -124,8 +137,18 @@ def _script_json(value: Any) -> str:
     return json.dumps(value, separators=(",", ":"), allow_nan=False).replace("<", "\\u003c")
 
 
-def _queue_rows(contents: Contents, rows: int) -> list[dict[str, Any]]:
-    return [] if contents.queue is None else list(contents.queue.take(slice(max(rows, 0))))
+def share_rows(queue: Triage, rows: int) -> Triage:
+    """As many rows of a queue: alerts and reviews have half of them each, as far as there are any, and the cleared the rest."""
+    rows = max(rows, 0)
+    alerts, reviews, cleared = (np.flatnonzero(queue.action == name) for name in ACTIONS)
+    num_reviews = min(reviews.size, max(rows // 2, rows - alerts.size))
+    first = np.concatenate([alerts[: rows - num_reviews], reviews[:num_reviews]])
+    return queue.take(np.concatenate([first, cleared[: rows - first.size]]))
+
+
+def _said_decided(contents: Contents, decided: Mapping[str, str]) -> str:
+    names = [] if contents.queue is None else contents.queue.id.tolist()
+    return say_decided([decided.get(str(name), "") for name in names])
 
 
 def _bin_rows(contents: Contents) -> list[dict[str, Any]]:

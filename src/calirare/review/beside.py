@@ -1,4 +1,4 @@
-"""The decisions that lie beside a model, as far as a fit must know of them; it needs no SQLAlchemy for that."""
+"""The decisions that lie beside a model, as far as commands must know of them; that needs no SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -11,18 +11,21 @@ FILE = "decisions.sqlite"
 """The SQLite file beside a model."""
 DECISIONS_NAME = "calirare_decisions"
 """Their table, in any database."""
-_DECIDED = f"""SELECT COUNT(*) FROM {DECISIONS_NAME} WHERE decision != 'open'
-    AND id IN (SELECT MAX(id) FROM {DECISIONS_NAME} GROUP BY node_key)"""
+OPEN = "open"
+"""The state of a node that nobody has decided, or whose only decision was taken back."""
+_DECIDED = f"""SELECT node_id, decision FROM {DECISIONS_NAME} WHERE decision != '{OPEN}'
+    AND id IN (SELECT MAX(id) FROM {DECISIONS_NAME} GROUP BY node_key) ORDER BY id"""
 """Nodes with a decision that stands; of one whose decision was taken back, the last row says open."""
 
 
-def count_decided(folder: Path) -> int:
-    """How many nodes have a decision in the file of this model folder; 0 where there is none of ours."""
+def read_decided(folder: Path) -> dict[str, str]:
+    """The decision that stands on each node that has one, in the file of this model folder; none where there is none of ours."""
     file = folder / FILE
     if not file.is_file():
-        return 0
+        return {}
     try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro", uri=True)) as connection:
-            return int(connection.execute(_DECIDED).fetchone()[0])
+        # Read-only it would leave its files for others to read along, -wal and -shm, behind.
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=rw", uri=True)) as connection:
+            return dict(connection.execute(_DECIDED).fetchall())
     except sqlite3.Error:
-        return 0
+        return {}

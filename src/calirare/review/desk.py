@@ -18,6 +18,7 @@ from calirare.evaluation.monitoring.alarms import Watch, watch
 from calirare.evaluation.monitoring.series import Series
 from calirare.persistence.folder import model_version
 from calirare.review import versions
+from calirare.review.beside import OPEN
 from calirare.review.feed import Feed
 from calirare.review.jobs import Job
 from calirare.review.links import check_links
@@ -28,7 +29,7 @@ from calirare.review.refit import Change, as_labels, compare_models, refit
 from calirare.review.settings import DeskSettings, Setting, SettingsBook
 from calirare.review.snapshot import Scores, Snapshot, keep_scores
 from calirare.review.store.book import DecisionBook
-from calirare.review.store.decisions import OPEN, ConflictError, Decision, DecisionStore
+from calirare.review.store.decisions import ConflictError, Decision, DecisionStore
 from calirare.review.store.events import EventLog
 from calirare.review.store.network import join_network
 from calirare.review.store.team import Team

@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from calirare.data.arrays import UNKNOWN
 from calirare.decisions.costs import ACTIONS, Costs, Decisions, Thresholds, decide, worth
 from calirare.decisions.forecast import Group, forecast
 from calirare.decisions.wording import write_costs
+from calirare.review.beside import OPEN
 from calirare.review.records import Records
 from calirare.review.snapshot import COVERAGE, Snapshot
 from calirare.review.store.book import STATES, DecisionBook
-from calirare.review.store.decisions import OPEN
 from calirare.review.store.team import Team
 from calirare.review.view import HIDDEN_WHEN_BLIND, RECORD, Conditions, View, WordCondition
 
@@ -44,7 +45,8 @@ class Judgement:
 class Workload:
     """How far the reviews are: of `total` nodes to review, `done` are decided; `decided` counts all decisions.
 
-    What the model has learned from decisions counts as done, beside the budget.
+    What was decided since the fit counts as done, whatever the prices ask for now; so does what the model has learned from
+    decisions, beside the budget.
     """
 
     done: int
@@ -164,9 +166,17 @@ class Queue:
     def progress(self, view: View) -> Workload:
         decided = self.book.codes > 0
         action, learned = self._actions(view), self.snapshot.learned
-        asked = action == ACTIONS.index("review")
+        asked = (action == ACTIONS.index("review")) | ((action >= 0) & decided)
         asked[learned] = (action[learned] >= 0) & decided[learned]
         return Workload(int((decided & asked).sum()), int(asked.sum()), int(decided.sum()))
+
+    @property
+    def not_learned(self) -> np.ndarray:
+        """`(N,)` codes of the decisions, as `DecisionBook.codes`, without those that this model has read as labels."""
+        codes, label = self.book.codes, self.snapshot.label
+        rare = label == self.snapshot.graph.rare_class
+        as_labelled = np.where(rare, STATES.index("rare"), STATES.index("normal"))
+        return np.where((label != UNKNOWN) & (codes == as_labelled), 0, codes)
 
     def open_counts(self, view: View) -> dict[str, int]:
         """How many nodes of each action nobody has decided yet."""

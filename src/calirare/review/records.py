@@ -18,12 +18,17 @@ import scipy.sparse as sp
 
 from calirare.data.arrays import as_dense, column_of
 from calirare.data.feature_places import feature_places
+from calirare.data.graph import RareGraph
+from calirare.data.tables.cells.text import read_styled, understand
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.node_columns import is_moment, truth_words
 from calirare.data.units import unscaled
 from calirare.decisions.numbers import say_day, say_money, teller_of
 from calirare.errors import InputError, nearest
 from calirare.review.snapshot import Snapshot
+
+_PLAIN = re.compile(r"[+-]?\d*\.?\d+")
+"""A number without a currency, a unit, or signs that group its digits."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +74,22 @@ class RecordColumn:
     def _texts(self) -> np.ndarray | None:
         return None if self._make_texts is None else self._make_texts()
 
+    @cached_property
+    def known(self) -> np.ndarray:
+        """`(N,)` bool: where there is a value."""
+        if self._texts is None and self.is_number:
+            return np.isfinite(self.values)
+        cells = self.values if self._texts is None else self._texts
+        return np.array([one is not None for one in cells.tolist()], dtype=bool)
+
     def say(self, node: int) -> str:
-        """The value as text: amounts as amounts, all else as written, without digits beyond reason; "" where missing."""
-        if self.is_number and self._tell is say_money and np.isfinite(self.values[node]):
+        """The value as text: plain amounts as amounts, all else as written, without digits beyond reason; "" where missing."""
+        text = None if self._texts is None else self._texts[node]
+        plain = text is None or _PLAIN.fullmatch(text) is not None
+        if self.is_number and plain and self._tell is say_money and np.isfinite(self.values[node]):
             return say_money(float(self.values[node]))
         if self._texts is not None:
-            return "" if self._texts[node] is None else shorten(str(self._texts[node]))
+            return "" if text is None else shorten(text)
         value = self.values[node]
         if self.is_number:
             return "" if np.isnan(value) else self._tell(float(value))
@@ -98,23 +113,36 @@ class Records:
     Args:
         columns: In the order of the table.
         from_table: Whether they are the table's own cells.
-        scored: Nodes that the model speaks of.
+        graph: The nodes.
+        read: What the model read, for the kinds of node that are not in the table.
     """
 
-    def __init__(self, columns: list[RecordColumn], from_table: bool, scored: np.ndarray) -> None:
+    def __init__(
+        self, columns: list[RecordColumn], from_table: bool, graph: RareGraph, read: Records | None = None
+    ) -> None:
         self.columns = {column.name: column for column in columns}
         self.from_table = from_table
-        self._scored = scored
+        self._scored, self._kind, self._read = graph.scored, graph.node_type, read
+        self._kinds: dict[str, np.ndarray] = {}
 
     @classmethod
     def of(cls, snapshot: Snapshot, table: Any = None) -> Records:
         """From the user's table of nodes, or from the features."""
-        columns = _from_features(snapshot) if table is None else _from_table(snapshot, table)
-        return cls(columns, table is not None, snapshot.graph.scored)
+        read = cls(_from_features(snapshot), False, snapshot.graph)
+        return read if table is None else cls(_from_table(snapshot, table), True, snapshot.graph, read)
 
     def record(self, node: int) -> list[RecordCell]:
-        """The whole record of a node."""
-        return [RecordCell(column.name, column.say(node), column.unused) for column in self.columns.values()]
+        """The whole record of a node, of several kinds the columns that its own kind has."""
+        own = [column for column in self.columns.values() if self._kind is None or self._kind[node] in self._of(column)]
+        if not own and self._read is not None:
+            return self._read.record(node)
+        return [RecordCell(column.name, column.say(node), column.unused) for column in own]
+
+    def _of(self, column: RecordColumn) -> np.ndarray:
+        """The kinds of node that have a value in a column."""
+        if column.name not in self._kinds:
+            self._kinds[column.name] = np.unique(self._kind[column.known])  # type: ignore[index]
+        return self._kinds[column.name]
 
     def find(self, name: str, argument: str) -> RecordColumn:
         """A column by name."""
@@ -216,28 +244,34 @@ def _from_table(snapshot: Snapshot, table: Any) -> list[RecordColumn]:
         raise InputError(
             f"--nodes must be the table that the model was fitted on; {lost.sum():,} of the nodes that it scores are not in it."
         )
+    learned = {column["name"]: column for column in known}
     unused = {column["name"]: str(column.get("reason", "")) for column in known if column["type"] == "ignore"}
     label, nodes = graph.schema_of("label").get("column"), graph.schema_of("nodes")
-    read = {column["name"] for column in known} | {nodes.get("type"), nodes.get("time")}
+    read = learned.keys() | {nodes.get("type"), nodes.get("time")}
     found = []
     for name in frame.columns:
         if name in (id_column, label):
             continue
         why = unused.get(name, "" if name in read else "not an attribute")
-        is_number = _is_number(frame[name])
+        numbers = _numbers_of(frame[name], learned.get(name, {}))
         texts = None if frame[name].dtype.is_numeric() else _cells(frame[name], rows, False)
-        found.append(RecordColumn(name, is_number, _cells(frame[name], rows, is_number), why, texts))
+        values = _cells(frame[name] if numbers is None else numbers, rows, numbers is not None)
+        found.append(RecordColumn(name, numbers is not None, values, why, texts))
     return found
 
 
-def _is_number(series: Any) -> bool:
-    """Whether a column holds numbers: by its type, or as text that nearly always is a number. Leading zeros make it a code."""
+def _numbers_of(series: Any, learned: Mapping[str, Any]) -> Any:
+    """The numbers of a column as the model reads them, those that it does not read by what all of them mean; None: words."""
     if series.dtype.is_numeric():
-        return True
-    known = series.drop_nulls()
-    if series.dtype != pl.String or not known.len() or known.str.contains(r"^[+-]?0\d").any():
-        return False
-    return float(known.cast(pl.Float64, strict=False).is_not_null().mean()) > 0.9
+        return series
+    if series.dtype != pl.String:
+        return None
+    if learned.get("type") == "numeric":
+        is_number, style = True, learned.get("text", {})
+    else:
+        meant = understand(series)
+        is_number, style = meant.kind == "number", meant.style
+    return read_styled(series, style)[0] if is_number and not style.keys() & {"date", "truth"} else None
 
 
 def _cells(series: Any, rows: np.ndarray, is_number: bool) -> Callable[[], np.ndarray]:

@@ -65,7 +65,7 @@ def read_decisions(where: str | Path, graph: RareGraph, network: str = "") -> li
     """The current decisions about a graph in a database, a model folder or an SQLite file."""
     store = DecisionStore.open(where, network=network, create=False)
     try:
-        check_network(EventLog(store.database, store.network), graph)
+        check_network(EventLog(store.database, store.network), graph, "--decisions")
         return list(store.current().values())
     finally:
         store.close()

@@ -118,13 +118,16 @@ class SettingsBook:
         return self._change
 
     def change(self, data: dict[str, Any], records: Records, *, reviewer: str) -> Setting:
-        """Change some; what cannot be is refused and nothing changes. Equal settings make no new row."""
-        wanted = self.current.settings.changed(data)
-        wanted.costs(records)
-        unknown = [name for name in wanted.columns if name not in records.columns]
+        """Change some; what cannot be is refused and nothing changes. Equal settings make no new row.
+
+        What is kept from before is not asked about again: the table beside this desk may lack a column of another one's.
+        """
+        wanted, said = self.current.settings.changed(data), DeskSettings().changed(data)
+        said.costs(records)
+        unknown = [name for name in said.columns if name not in records.columns]
         if unknown:
             raise InputError(f"columns must be columns of the nodes; got {unknown[0]!r}.")
-        for condition in wanted.conditions:
+        for condition in said.conditions:
             if condition.column.startswith(RECORD):
                 records.find(condition.column.removeprefix(RECORD), "a filter")
         if wanted != self.current.settings:

@@ -19,6 +19,7 @@ from calirare import __version__
 from calirare.data.arrays import UNKNOWN
 from calirare.data.graph import RareGraph
 from calirare.data.storage.archive import content_sha256, read_arrays, write_arrays
+from calirare.decisions.shared_labels import name_with_kind
 from calirare.decisions.triage import triage
 from calirare.decisions.why import Reasons
 from calirare.decisions.wording import Wording, wording_of
@@ -197,6 +198,10 @@ class Snapshot:
             return {}
         others = np.setdiff1d(np.arange(graph.num_nodes), graph.scored)
         return {node: graph.node_type_names[graph.node_type[node]] for node in others.tolist()}
+
+    def call(self, node: int) -> str:
+        """A node's name in a list of nodes; one of another kind is called by it too, as in the reasons."""
+        return name_with_kind(self.graph, node) if node in self.other_kind else str(self.ids[node])
 
     @cached_property
     def wording(self) -> Wording:

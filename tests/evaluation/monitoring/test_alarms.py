@@ -125,6 +125,18 @@ def test_decisions_that_contradict_the_scores_alarm(series, reference):
     assert states(series, NOW + 30 * DAY)["calibration, this window"] == "unknown"
 
 
+def test_decisions_under_the_model_before_are_told_and_judge_no_other(series, reference):
+    p = np.full(18, 0.5)
+    add_decisions(series, p, p, 5, NOW - DAY)
+    signals = {one.name: one for one in watch(series, "next", CERTAIN, now=NOW).signals}
+    said = "Fewer than 10 decisions “rare” or “normal” under this model"
+    for name in ("calibration, this window", "cost"):
+        assert (signals[name].state, signals[name].words) == ("unknown", f"{said}; 18 in this window under others.")
+    assert signals["calibration, since the model came"].words == f"{said}."
+    later = {one.name: one for one in watch(series, "next", CERTAIN, now=NOW + 30 * DAY).signals}
+    assert later["cost"].words == f"{said}."
+
+
 @pytest.mark.parametrize(("rare", "state"), [(200, "quiet"), (260, "watch"), (310, "alarm"), (90, "alarm")])
 def test_many_decisions_that_differ_a_little_are_worth_a_look(rare, state):
     """Of 400 cases at one half, 28 either way are chance; what is beyond that matters from half as many again on."""

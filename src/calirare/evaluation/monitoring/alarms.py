@@ -80,7 +80,7 @@ class Watch:
         signals: What is watched.
         runs: Its scoring runs, (time, command, run), oldest first.
         observed: What the decisions say by score.
-        window: Foreseen and observed for the decisions of the window; None where there are too few.
+        window: Foreseen and observed for the decisions of the window under this model; None where there are too few.
         since: The same for all decisions under this model.
         unsure: Cases that were left undecided.
     """
@@ -128,7 +128,9 @@ def watch(
     references = [Reference.from_json(row.value) for row in series.read("reference", version)]
     rows = [row for row in series.read("run", version) if row.time <= now]
     runs = tuple((row.time, row.subject, Run.from_json(row.value)) for row in rows)
-    cases = Cases.of([row for row in series.read("decision", version) if row.time <= now])
+    decided = [row for row in series.read("decision") if row.time <= now]
+    cases = Cases.of([row for row in decided if row.model_version == version])
+    others = len(Cases.of([row for row in decided if row.model_version != version and row.time > since]))
     recent = [run for time, command, run in runs if time > since and command != OWN]
     reference = references[0] if references else None
     need(reference is None or all(len(run.counts) == reference.num_bins for _, _, run in runs), "bins")
@@ -137,9 +139,9 @@ def watch(
         _of_runs("input columns", [run for run in recent if run.columns], _inputs),
         _of_runs("scores", recent, _scores),
         _of_runs("share alerted", recent, lambda run: _alerted(run, reference)),
-        _calibration("calibration, this window", window),
+        _calibration("calibration, this window", window, others),
         _calibration("calibration, since the model came", whole),
-        _cost(window),
+        _cost(window, others),
     ]
     picked_from = [run for _, command, run in runs if command == OWN] or [run for _, _, run in runs]
     observed = None
@@ -215,9 +217,15 @@ def _alerted(run: Run, reference: Reference | None) -> tuple[State, str]:
     return state, f"If nobody reviewed, {now:.2%} of {m:,} nodes would be alerted; {then:.2%} at the fit."
 
 
-def _calibration(name: str, found: Outcome | None) -> Signal:
+def _too_few(others: int) -> str:
+    """Why decisions tell nothing; `others` were made under other models, and say nothing of this one."""
+    more = f"; {others:,} in this window under others" if others else ""
+    return f"Fewer than {FEWEST_CASES} decisions “rare” or “normal” under this model{more}."
+
+
+def _calibration(name: str, found: Outcome | None, others: int = 0) -> Signal:
     if found is None:
-        return Signal(name, "unknown", f"Fewer than {FEWEST_CASES} decisions “rare” or “normal”.")
+        return Signal(name, "unknown", _too_few(others))
     state: State = "quiet" if found.rare_agrees else "alarm" if _is_far(found) else "watch"
     return Signal(name, state, _against(found.cases, "rare ones", found.rare, found.observed_rare))
 
@@ -228,9 +236,9 @@ def _is_far(found: Outcome) -> bool:
     return max(factor, 1 / factor) >= _WRONG
 
 
-def _cost(found: Outcome | None) -> Signal:
+def _cost(found: Outcome | None, others: int) -> Signal:
     if found is None:
-        return Signal("cost", "unknown", f"Fewer than {FEWEST_CASES} decisions “rare” or “normal”.")
+        return Signal("cost", "unknown", _too_few(others))
     state: State = "quiet" if found.cost_agrees else "alarm"
     return Signal("cost", state, _against(found.cases, "cost", found.cost, found.observed_cost))
 

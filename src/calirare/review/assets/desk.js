@@ -9,6 +9,7 @@
     "/monitoring": "monitoring",
     "/model": "model",
   };
+  const NOWHERE = "nowhere";
   const NAV = ["queue", "reliability", "monitoring", "model"];
   const ASKED = ["case", "decision", "reliability", "monitoring", "model"];
   const TRIES = 3;
@@ -21,6 +22,11 @@
     window.history.pushState({}, "", href);
     window.dispatchEvent(new CustomEvent("_dashprivate_pushstate"));
     window.scrollTo(0, 0);
+  }
+
+  // Dash tells no address at all before it knows one.
+  function pageOf(path) {
+    return path ? PAGES[path] || NOWHERE : "queue";
   }
 
   function caseHref(id) {
@@ -151,8 +157,8 @@
 
   offer({
     showPage: function (path) {
-      const shown = PAGES[path] || "queue";
-      const pages = Object.values(PAGES).map((name) => (name === shown ? "page" : "page hidden"));
+      const shown = pageOf(path);
+      const pages = Object.values(PAGES).concat(NOWHERE).map((name) => (name === shown ? "page" : "page hidden"));
       const links = NAV.map((name) => "nav-link" + (name === shown || (name === "queue" && shown === "case") ? " here" : ""));
       return pages.concat(links);
     },
@@ -160,7 +166,7 @@
     // What a page shows is asked for when the page is open and the desk has said what holds for it. News of decisions
     // alone do not turn a case over: they ask for its decision.
     askPages: function (path, search, settings, stamp) {
-      const page = PAGES[path] || "queue";
+      const page = pageOf(path);
       const changed = window.dash_clientside.callback_context.triggered.map((one) => one.prop_id.split(".")[0]);
       const part = page === "case" && changed.every((one) => one === "stamp") ? "decision" : page;
       const asked = { id: new URLSearchParams(search).get("id") || "", turn: Date.now() };
@@ -176,8 +182,9 @@
 
     // The window's title says where one is: tabs and screen readers show it.
     nameWindow: function (shown, path) {
-      const page = PAGES[path] || "queue";
-      const words = page === "case" ? (shown ? shown.id : "Case") : page.charAt(0).toUpperCase() + page.slice(1);
+      const page = pageOf(path);
+      const named = { case: shown ? shown.id : "Case", [NOWHERE]: "No such page" }[page];
+      const words = named || page.charAt(0).toUpperCase() + page.slice(1);
       document.title = words + " · calirare review desk";
       return noUpdate();
     },

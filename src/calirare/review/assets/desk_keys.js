@@ -40,7 +40,7 @@
     const before = window.location.href;
     const button = document.getElementById(CASE_CLICKS[key]);
     const turn = numActs();
-    if (button) {
+    if (button && button.offsetParent) { // one that is not shown, as at a node of another kind, is not there
       button.click();
       // What follows waits until the address has changed, or the decision is on its way.
       const isDone = () => (button.tagName === "A" ? window.location.href !== before : numActs() !== turn);

@@ -47,7 +47,7 @@ class EdgesOfNode:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """A neighbour: P(rare), what a person said of it ("" if nobody did), and how many edges join it.
+    """A neighbour: P(rare), what a person said of it ("" if nobody did), how many edges join it, and what to call it.
 
     One of another kind than those that are looked at has no P(rare).
     """
@@ -57,6 +57,7 @@ class Neighbour:
     probability: float | None
     state: str
     num_edges: int
+    called: str = ""
 
 
 def edges_of(snapshot: Snapshot, node: int) -> EdgesOfNode:
@@ -99,6 +100,7 @@ def likeliest_neighbours(snapshot: Snapshot, book: DecisionBook, node: int) -> t
             None if one in snapshot.other_kind else float(snapshot.scores.probability[one]),
             decision_or_label(snapshot, book, one),
             counts.get(one, 1),
+            snapshot.call(one),
         )
         for one in best.tolist()
     ]

@@ -160,7 +160,7 @@ class _CasePage:
         same = isinstance(shown, dict) and shown.get("id") == node_id
         return (
             paint(sections.head(describe_case(queue, view, node), desk.links, hidden=desk.is_hidden(node_id, who))),
-            "case-columns",
+            "case-columns undecidable" if node in queue.snapshot.other_kind else "case-columns",
             {"id": node_id, "model": queue.snapshot.version, "settings": desk.setting.number},
             no_update if same else "",
         )
@@ -182,7 +182,7 @@ class _CasePage:
             paint(record_sections.neighbours(*likeliest_neighbours(snapshot, desk.book, node), hidden)),
             paint(sections.attributes(compare(snapshot, node))),
             paint(record_sections.record(desk.station.records, node)),
-            paint(record_sections.edges(edges_of(snapshot, node), snapshot.ids)),
+            paint(record_sections.edges(edges_of(snapshot, node), snapshot)),
             paint(None if untold else sections.why(snapshot.why.facts(node), snapshot.why.neighbours(node))),
         )
 

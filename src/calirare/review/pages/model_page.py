@@ -146,12 +146,15 @@ def _status(status: Status) -> Any:
 
 
 def _about(desk: Desk) -> Any:
-    counts = np.bincount(desk.queue.book.codes, minlength=4)
+    queue = desk.queue
+    counts, every = (np.bincount(codes, minlength=4) for codes in (queue.not_learned, queue.book.codes))
+    learned = int((every - counts)[1:].sum())
     return [
         html.P(
             [pill("rare"), f" {counts[1]:,}  ", pill("normal"), f" {counts[2]:,}  ", pill("unsure"), f" {counts[3]:,}"],
             className="counts",
         ),
+        html.P(f"decided and not learned yet; {learned:,} more have trained this model.", id="learned-said"),
         html.P(
             "Decisions “rare” and “normal” join the labels; “unsure” does not. The population's share of rare nodes stays "
             "as it was, as reviewed cases are no random draw. The old model is kept.",

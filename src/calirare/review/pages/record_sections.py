@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from dash import html
 
 from calirare.decisions.numbers import say_probability
 from calirare.review.case.edges_of import EdgesOfNode, Neighbour
 from calirare.review.pages.widgets import aria, card, case_link, number, pill, table
 from calirare.review.records import RecordCell, Records
+from calirare.review.snapshot import Snapshot
 
 _MOST_CELLS = 200
 _LONG = 60
@@ -44,7 +44,7 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
         return None
     rows = [
         (
-            case_link(one.node_id),
+            case_link(one.node_id, one.called),
             number("" if hidden or one.probability is None else say_probability(one.probability)),
             _state(one.state),
             number(f"{one.num_edges:,}"),
@@ -63,14 +63,14 @@ def neighbours(found: list[Neighbour], total: int, hidden: bool = False) -> Any:
     )
 
 
-def edges(found: EdgesOfNode, ids: np.ndarray) -> Any:
+def edges(found: EdgesOfNode, snapshot: Snapshot) -> Any:
     """The edges with their own columns, the latest first."""
     if not found.rows:
         return None
     rows = [
         (
             row.direction,
-            case_link(ids[row.other]),
+            case_link(snapshot.ids[row.other], snapshot.call(row.other)),
             *(_cell(cell, number) for cell, number in zip(row.cells, found.numbers, strict=True)),
         )
         for row in found.rows

@@ -21,6 +21,7 @@ PAGES = {
     "reliability": "Reliability",
     "monitoring": "Monitoring",
     "model": "Model",
+    "nowhere": "No such page",
 }
 ASKED = ("case", "decision", "reliability", "monitoring", "model")
 """Parts that are filled when their page is open; a script asks for them, so that hidden pages cost nothing."""
@@ -67,12 +68,25 @@ def layout(desk: Desk, access: Access) -> Any:
                     html.Div(quality_page.layout(), id="page-reliability", className="page hidden"),
                     html.Div(monitoring_page.layout(), id="page-monitoring", className="page hidden"),
                     html.Div(model_page.layout(), id="page-model", className="page hidden"),
+                    html.Div(_nowhere(), id="page-nowhere", className="page hidden"),
                 ],
                 tabIndex=0,  # it scrolls, and the arrow keys must reach it
             ),
             _shortcuts(),
         ],
         id="desk",
+    )
+
+
+def _nowhere() -> Any:
+    """For an address that the desk does not have."""
+    return html.Div(
+        [
+            html.H1(PAGES["nowhere"]),
+            html.P("The desk has no page and no case at this address."),
+            dcc.Link("Back to the queue", href="/"),
+        ],
+        className="nowhere",
     )
 
 

@@ -22,8 +22,8 @@ def case_href(node_id: str) -> str:
     return f"/case?id={quote(node_id, safe='', errors='replace')}"
 
 
-def case_link(node_id: str) -> Any:
-    return dcc.Link(node_id, href=case_href(node_id), className="node-link", title=node_id)
+def case_link(node_id: str, called: str = "") -> Any:
+    return dcc.Link(called or node_id, href=case_href(node_id), className="node-link", title=node_id)
 
 
 def draw_beware(lines: Iterable[str]) -> list[Any]:

@@ -7,7 +7,8 @@ import time
 
 import numpy as np
 
-from calirare.review.store.decisions import CHOICES, OPEN, Decision, DecisionStore, standing, stored_text
+from calirare.review.beside import OPEN
+from calirare.review.store.decisions import CHOICES, Decision, DecisionStore, standing, stored_text
 
 STATES = (OPEN, *CHOICES)
 FRESH = 0.25  # seconds for which what was read stands

@@ -22,13 +22,12 @@ except ModuleNotFoundError:
     raise MissingDependencyError("SQLAlchemy", "review") from None
 
 from calirare.errors import CalirareError, DataError, InputError
+from calirare.review.beside import OPEN
 from calirare.review.store.database import Database, database_url
 from calirare.review.store.tables import DECISIONS, create_tables, knows_networks, table_exists
 from calirare.scoring.service.access import LONGEST_NAME
 
 CHOICES = ("rare", "normal", "unsure")
-OPEN = "open"
-"""The state of a node whose only decision was taken back."""
 LONGEST_NOTE = 4_000
 
 

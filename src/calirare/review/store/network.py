@@ -37,8 +37,8 @@ def fingerprint(graph: RareGraph) -> list[str]:
     return [f"{one:016x}" for one in hashes.tolist()]
 
 
-def check_network(log: EventLog, graph: RareGraph) -> None:
-    """Refuse a database whose decisions are about another network.
+def check_network(log: EventLog, graph: RareGraph, option: str = "--db") -> None:
+    """Refuse a database, given with `option`, whose decisions are about another network.
 
     A network that was given a name is what its name says; nothing is compared.
     """
@@ -50,7 +50,7 @@ def check_network(log: EventLog, graph: RareGraph) -> None:
     if share < _LEAST_SHARED and not _labelled_alike(log, graph) and _has_decisions(log):
         raise DataError(
             f"{log.database.name} holds the decisions of another network ({share:.0%} of its edges are in this one, and no "
-            "labels tell that its nodes are the same). Choose another --db, or give this network a name with --network."
+            f"labels tell that its nodes are the same). Choose another {option}, or give this network a name with --network."
         )
 
 

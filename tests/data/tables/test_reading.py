@@ -727,11 +727,26 @@ def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():
     files = {"id": ["a", "b", "c"], "size": [1, 2, 3], "bits": [8, 16, 8], "bad": ["yes", "no", None]}
     fitted = read_tables(files, label="bad", rare="yes")
     gone = {name: values for name, values in files.items() if name != "size"}
-    with pytest.raises(
-        ColumnError, match=r"\['size'\].* Add it, empty where nothing is known, or fit again without it"
-    ):
+    with pytest.raises(ColumnError, match=r"\['size'\].* Add it, empty where nothing is known"):
         read_tables(gone, schema=fitted.schema)
     assert read_tables({**gone, "size": [None] * 3}, schema=fitted.schema).x[:, 0].tolist() == [0.0] * 3
+
+
+def test_a_table_of_the_fit_that_is_not_given_is_named():
+    claims = {"claim": ["a", "b", "c"], "sum": [1, 2, 3], "bad": ["yes", "no", None]}
+    garages = {"garage": ["g", "h"], **{f"fact {k}": [k, 2 * k] for k in range(1, 15)}}
+    edges = {
+        "repairs": {"claim": ["a", "b"], "garage": ["g", "h"]},
+        "calls": {"claim": ["a"], "other": ["b"], "cost": [5]},
+    }
+    schema = read_tables({"claims": claims, "garages": garages}, edges, label="bad", rare="yes").schema
+    with pytest.raises(
+        ColumnError, match=r"14 are missing: .*'fact 12'\] and 2 more\. .* \(--nodes garages=FILE\)"
+    ) as said:
+        read_tables(claims, edges, schema=schema)
+    assert "choices" not in str(said.value) and "empty" not in str(said.value)
+    with pytest.raises(ColumnError, match=r"edges table .* 1 is missing: \['cost'\]\. .* \(--edges calls=FILE\)"):
+        read_tables({"claims": claims, "garages": garages}, {"repairs": edges["repairs"]}, schema=schema)
 
 
 @pytest.mark.parametrize(

@@ -298,7 +298,9 @@ def _build_edges(
     edges = plan["edges"]
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
     rows = replace(rows, type=codes, type_names=names)
-    columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
+    given = [table["name"] for table in rows.tables]
+    lacking = [table["name"] for table in edges.get("tables", ()) if table["name"] not in given]
+    columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()), lacking)
     warn_of_lacking(edges.get("cells", ()), rows.frame.columns)
     cells = read_edge_cells(rows.frame, edges.get("cells", ()))
     said = {"directed": asked.directed is not False, "drop_unknown": asked.drop_unknown}

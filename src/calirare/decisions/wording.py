@@ -12,6 +12,11 @@ from calirare.estimator.classifier import RareCategoryClassifier
 from calirare.uncertainty.pulls import Pulls
 
 
+def no_score(kind: str) -> str:
+    """Why a node of a kind that carries no labels has no score."""
+    return f"No label is of a node of this kind, {kind}: the model does not speak of it."
+
+
 @dataclass(frozen=True, eq=False)
 class Wording:
     """The names that sentences use.

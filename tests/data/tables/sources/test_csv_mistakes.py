@@ -90,6 +90,12 @@ def test_a_line_that_names_the_separator_is_no_row(tmp_path, start):
     assert graph.y.tolist() == [0, 1] and graph.feature_names == ("x",)
 
 
+def test_names_that_stand_twice_are_told(tmp_path, caplog):
+    (tmp_path / "bank.csv").write_text("id,pay,x,pay,odd_duplicated_0\n1,2,0,3,4\n")
+    assert read_csv_file(tmp_path / "bank.csv").columns == ["id", "pay", "x", "pay_duplicated_0", "odd_duplicated_0"]
+    assert "names columns twice; the later ones are called 'pay_duplicated_0'." in caplog.text
+
+
 @pytest.mark.parametrize(
     ("names", "last", "kept"),
     [

@@ -80,7 +80,7 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     ways = _ways_to_write(rare)
     text, words = known_labels(column, ways)
     values = sorted(text.drop_nulls().unique().to_list())
-    note = f" {', '.join(map(repr, words))} count as unknown." if words else ""
+    note = f" {', '.join(map(repr, words))} count{'s' * (len(words) == 1)} as unknown." if words else ""
     if any(word.lower() == "none" for word in words):
         note += " If 'none' says that there is nothing, write 'no'."
     if not values:

@@ -57,20 +57,18 @@ class Unlike:
         ''
         >>> Unlike(0.85, 1e-9, "age").sentence().split(". ")[1]
         "Most telling is 'age'"
-        >>> Unlike(0.99, 1e-9, "reviewer is missing", "reviewer").sentence().split(". ")[2].split(":")[0]
-        'If it is filled because of the label, leave it out (--type reviewer=ignore); else probabilities hold only for nodes like the labelled ones'
+        >>> Unlike(0.99, 1e-9, "reviewer is missing", "reviewer").sentence().split(". ")[2]
+        'If it is filled because of the label, leave it out (--type reviewer=ignore)'
         """
         if not self.noticed:
             return ""
-        known_later = (
-            f"If it is filled because of the label, leave it out ({ignore(self.gaps_of)}); else p"
-            if self.gaps_of
-            else "P"
+        without = (
+            f"If it is filled because of the label, leave it out ({ignore(self.gaps_of)}). " if self.gaps_of else ""
         )
         return (
             f"Labels are no random sample: what the tables say tells a labelled node from another in {self.area:.0%} of pairs, "
-            f"where a random sample would have 50%. Most telling is {self.column!r}. "
-            f"{known_later}robabilities hold only for nodes like the labelled ones: label some nodes at random."
+            f"where a random sample would have 50%. Most telling is {self.column!r}. {without}"
+            "Probabilities hold only for nodes like the labelled ones: label some nodes at random."
         )
 
 

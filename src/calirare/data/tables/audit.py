@@ -176,7 +176,7 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray, 
         filled = int((~column.missing).sum())
         labelled = int((~column.missing[known]).sum())
         if filled >= ENOUGH and labelled + pending >= PURE * filled and 2 * labelled >= known.size:
-            unsettled = f" ({pending:,} more have a word that counts as unknown)" if pending else ""
+            unsettled = f", beside {pending:,} labels that count as unknown" if pending else ""
             return (
                 f"filled for {filled:,} nodes, {labelled:,} of them labelled{unsettled}: it is known only where the label is, and will "
                 f"be empty where you need it. Leave it out ({ignore(column.name)})."

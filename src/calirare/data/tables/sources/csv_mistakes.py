@@ -65,10 +65,8 @@ def _wrong_row(lines: TextIO) -> str:
                 )
             begins = rows.line_num + 2
     except csv.Error as error:
-        if (
-            "field limit" in str(error) and rows.line_num + 1 == begins
-        ):  # a long cell of one line, which may be as it should
-            return ""
+        if "field limit" in str(error) and rows.line_num + 1 == begins:
+            return ""  # a long cell of one line may be as it should
         return f"in line {begins:,} a cell begins with a quotation mark that is not closed where the cell ends. Is one missing?"
     return ""
 

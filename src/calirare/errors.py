@@ -6,7 +6,7 @@ A message names the argument, the rule, what came, and the way out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
@@ -113,6 +113,13 @@ def first_line(error: BaseException) -> str:
     return lines[0].rstrip(".") if lines else type(error).__name__
 
 
+def did_you_mean(word: str, names: Sequence[str]) -> str:
+    """Say which of the names look like `word`; empty where none does."""
+    close = [name for name in names if name.strip().lower() == word.strip().lower()]
+    close = close[:3] or get_close_matches(word, names, n=3, cutoff=0.5)
+    return "did you mean " + " or ".join(map(repr, close)) + "?" if close else ""
+
+
 def nearest(word: str, choices: Iterable[object]) -> str:
     """Say which of the choices look like `word`, for the end of an error message.
 
@@ -124,10 +131,8 @@ def nearest(word: str, choices: Iterable[object]) -> str:
     'there are no others.'
     """
     names = [str(choice) for choice in choices]
-    close = [name for name in names if name.strip().lower() == word.strip().lower()]
-    close = close[:3] or get_close_matches(word, names, n=3, cutoff=0.5)
-    if close:
-        return "did you mean " + " or ".join(repr(name) for name in close) + "?"
+    if meant := did_you_mean(word, names):
+        return meant
     if not names:
         return "there are no others."
     shown = ", ".join(repr(name) for name in names[:12])

@@ -30,6 +30,14 @@ def commands():
     return list(walk(typer.main.get_command(app), []))
 
 
+def takes_model(words):
+    """Whether a command reads a fitted model."""
+    command = typer.main.get_command(app)
+    for word in words:
+        command = command.commands[word]
+    return any(parameter.name == "model" for parameter in command.params)
+
+
 @pytest.mark.parametrize("words", commands(), ids=" ".join)
 def test_every_command_has_help_with_an_example_and_json(words):
     answer = run(app, [*words, "--help"], env={"COLUMNS": "200"})
@@ -40,6 +48,21 @@ def test_every_command_has_help_with_an_example_and_json(words):
 
 def test_version():
     assert run(app, ["--version"]).stdout.strip() == __version__
+
+
+@pytest.mark.parametrize("words", [words for words in commands() if takes_model(words)], ids=" ".join)
+def test_a_model_that_is_not_there_is_told_before_torch_is_loaded(words, tmp_path):
+    needed = {
+        "score": ["nodes.csv", "--out", "scores.csv"],
+        "triage": ["nodes.csv", "--out", "queue.csv"],
+        "serve": ["nodes.csv"],
+    }
+    program = [sys.executable, "-X", "importtime", "-m", "calirare"]
+    asked = [*program, *words, str(tmp_path / "no model"), *needed.get(words[0], ())]
+    answer = subprocess.run(asked, capture_output=True, text=True, timeout=120)
+    loaded = {line.rpartition("|")[2].strip() for line in answer.stderr.splitlines()}
+    assert "typer" in loaded and loaded.isdisjoint({"torch", "numpy", "sklearn", "polars"})
+    assert "no model does not exist" in answer.stderr
 
 
 @pytest.mark.parametrize(

@@ -56,7 +56,9 @@ def test_runs_feed_the_series_and_a_planted_shift_alarms(folder, later, tmp_path
     assert len(said["runs"][0]["columns"]) >= 12
     nodes = pl.read_csv(later[0]).with_columns(pl.col("account_age_days") * 24)
     nodes.write_csv(tmp_path / "hours.csv")
-    run(app, ["score", str(folder), str(tmp_path / "hours.csv"), later[1], "--out", str(tmp_path / "s.csv")])
+    hours = ["score", str(folder), str(tmp_path / "hours.csv"), later[1], "--out", str(tmp_path / "s.csv"), "--json"]
+    scores = [one for one in json.loads(run(app, hours).stdout)["shift"]["columns"] if one["table"] == "scores"]
+    assert [one["psi"] for one in scores] == [monitor(folder)[1]["runs"][-1]["score_shift"][0]]
     shown = run(app, ["monitor", str(folder)], env={"COLUMNS": "200"})
     assert (
         shown.exit_code == 1 and "account_age_days" in shown.stderr and "Scoring runs, the last 3 of 3" in shown.stdout

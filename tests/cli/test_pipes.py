@@ -121,12 +121,18 @@ def test_a_database_of_another_program_is_no_decision(tables, tmp_path):
     assert "no such column" in runner.invoke(app, words).stderr
 
 
-def test_quiet_says_nothing_and_verbose_says_every_step(model, tables, tmp_path):
+def test_quiet_says_nothing_and_verbose_says_every_step(model, tables, tmp_path, caplog):
     words = ["score", str(model), *tables, "--out", str(tmp_path / "scores.csv")]
     for silent in (["-q", *words], [*words, "--quiet"]):
         answer = runner.invoke(app, silent)
         assert answer.exit_code == 0 and answer.output == ""
     assert json.loads(runner.invoke(app, [*words, "--json", "--quiet"]).stdout)["nodes"] == 300
+    copy = tmp_path / "nodes.csv"
+    copy.write_text(f"{Path(tables[0]).read_text()}Total{',' * Path(tables[0]).read_text().split()[0].count(',')}\n")
+    for silent, said in (([], True), (["-q"], False)):  # what reading tells of tables is no error
+        caplog.clear()
+        runner.invoke(app, [*silent, "score", str(model), str(copy), *tables[1:], "--out", str(tmp_path / "more.csv")])
+        assert ("adds up the others" in caplog.text) == said
     answer = runner.invoke(app, [*words, "--verbose"])
     assert "Scoring: " in answer.stderr and "Highest of" in answer.stdout
     failed = runner.invoke(app, ["--verbose", "score", str(tmp_path), *tables, "--out", "x.csv"])

@@ -122,6 +122,25 @@ def test_the_column_that_tells_most_is_said_as_in_reasons(network, monkeypatch):
     assert "Most telling is 'sum of incoming amount'." in first_lines(clf, graph)[-1]
 
 
+def test_a_column_that_is_filled_with_the_label_is_named_with_the_way_out():
+    rng = np.random.default_rng(0)
+    y, labelled = rng.random(400) < 0.2, rng.random(400) < 0.4
+    seen = labelled | (rng.random(400) < 0.08)  # too many others for the rule of the audit
+    reviewer = np.where(seen, rng.choice(["ann", "bo", "cy"], 400), None)
+    nodes = {
+        "id": np.arange(400),
+        "x": rng.normal(2.0 * y),
+        "y": np.where(labelled, y * 1.0, np.nan),
+        "seen by": reviewer,
+    }
+    graph = cr.read_tables(nodes, {"a": [0], "b": [1]}, label="y", rare=1)
+    said = first_lines(cr.RareCategoryClassifier("linear").fit(graph), graph)[-1]
+    assert (
+        "Most telling is 'seen by is missing'. If it is filled because of the label, leave it out (--type 'seen by=ignore')"
+        in said
+    )
+
+
 def test_flipped_labels_are_among_those_to_look_at_again(network):
     y = keep(network.y, 60, 300)
     sure = np.flatnonzero((y == 0) & (network.true_probability < 0.01))[:6]

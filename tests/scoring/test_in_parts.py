@@ -25,6 +25,7 @@ from calirare.detectors import detectors
 from calirare.errors import InputError
 from calirare.estimator import sureness
 from calirare.estimator.methods import get_method, temporarily
+from calirare.estimator.score_profile import and_scores
 from calirare.features.recipe import ColumnRecipe
 from calirare.scoring import in_parts as partitioned
 from calirare.scoring.in_parts import score_in_parts, wants_parts
@@ -149,7 +150,8 @@ def test_columns_in_parts_are_those_of_the_whole(typed, tmp_path, options, detec
     check(table, want)
     assert done.num_parts == 4 and np.ptp(want["probability"]) > 0.1
     shifts = compare_with_fit(read_for(classifier, *tables))
-    assert seen == [shifts, shifts.and_scores(want["probability"], classifier.state_.scores)]
+    unknown = want["probability"][graph.y[graph.scored] < 0]
+    assert seen == [shifts, and_scores(shifts, unknown, classifier.state_.scores)]
     assert seen[0].indices == shifts.indices
 
 
@@ -235,7 +237,7 @@ def test_kinds_of_node_and_types_of_edge_in_parts(kinds, tmp_path):
     assert done.num_nodes == 300 and len(want["id"]) == 300  # accounts alone; some parts hold none of them
     np.testing.assert_allclose(done.unknown, want["probability"][graph.y[graph.scored] < 0], atol=1e-6)
     shifts = compare_with_fit(graph)
-    assert seen == [shifts, shifts.and_scores(want["probability"], classifier.state_.scores)]
+    assert seen == [shifts, and_scores(shifts, done.unknown, classifier.state_.scores)]
 
 
 def test_words_in_parts(tmp_path, monkeypatch):
@@ -275,8 +277,8 @@ def test_a_shift_is_found_in_parts_and_can_be_refused(fit, tables, tmp_path, det
     assert not (tmp_path / "s.parquet").exists()
     done = score_in_parts(classifier, *shifted, tmp_path / "s.parquet", partitions=2)
     want = read_for(classifier, *shifted)
-    scores = score_table(classifier, want)["probability"]
-    expected = compare_with_fit(want).and_scores(scores, classifier.state_.scores)
+    scores = score_table(classifier, want)["probability"][want.y[want.scored] < 0]
+    expected = and_scores(compare_with_fit(want), scores, classifier.state_.scores)
     assert {one.column for one in expected.found} >= {name, "amount"}
     assert [(one.table, one.column, one.severity, one.words) for one in done.shift.found] == [
         (one.table, one.column, one.severity, one.words) for one in expected.found

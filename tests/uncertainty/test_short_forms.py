@@ -17,9 +17,10 @@ def test_an_explanation_names_the_strongest_columns_and_labels():
         "Explanation of node 2: P(rare) 0.500\n"
         "  logit +0.00 = base +1.15 and the shares of 4 columns: -2.00 sum, outgoing; +0.50 degree; +0.25 risk; …"
     )
-    named = told.with_labels(np.array([0, 1]), np.array([0, 1]), np.array([0.01, -0.2]), np.array(["a", "b", "c"]))
+    names = {"ids": np.array(["a", "b", "c"]), "class_names": ("ok", "fraud")}
+    named = told.with_labels(np.array([0, 1]), np.array([0, 1]), np.array([0.01, -0.2]), **names)
     assert repr(named).startswith("Explanation of node c: ")
-    assert repr(named).splitlines()[2] == "  labels that pull P(rare), of 2: -0.200 b, class 1; +0.010 a, class 0"
+    assert repr(named).splitlines()[2] == "  labels that pull P(rare), of 2: -0.200 b (fraud); +0.010 a (ok)"
 
 
 def test_intervals_show_the_first_and_how_wide_they_are():

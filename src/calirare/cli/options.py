@@ -28,6 +28,14 @@ def within(path: Path) -> Path:
     return path
 
 
+def model_folder(path: Path) -> Path:
+    """A folder that holds a model: a typo is told before libraries that take seconds are loaded."""
+    from calirare.persistence.writing import header_of
+
+    header_of(path)
+    return path
+
+
 def new_file(text: str) -> Path:
     """A file to write, in a folder that is there."""
     return within(Path(text))
@@ -85,7 +93,12 @@ Monitor = Annotated[
 ]
 Jobs = Annotated[int, typer.Option(help="Processes at a time; -1: all cores.")]
 Label = Annotated[str | None, typer.Option(help="Label column; empty cells mean unknown. Needed, but for --labels.")]
-Model = Annotated[Path, typer.Argument(metavar="MODEL", help="Folder that `calirare fit` wrote.", show_default=False)]
+Model = Annotated[
+    Path,
+    typer.Argument(
+        metavar="MODEL", callback=model_folder, help="Folder that `calirare fit` wrote.", show_default=False
+    ),
+]
 Network = Annotated[
     str,
     typer.Option(callback=readable, help="Name of the network, where a database holds the decisions of several."),

@@ -87,10 +87,10 @@ def _score_at_once(
     with console.working("Scoring"):
         classifier, share = move_to_share(classifier, graph, rare_share, shifts)
         table = score_table(classifier, graph, **settings)
-        shifts = check_scores(classifier, table["probability"], shifts, strict)
+        no_label = graph.y[graph.scored] == UNKNOWN
+        unknown, some = table["probability"][no_label], bool(no_label.any() and not no_label.all())
+        shifts = check_scores(classifier, unknown, shifts, strict)
     write_output(table, out)
-    no_label = graph.y[graph.scored] == UNKNOWN
-    unknown, some = table["probability"][no_label], bool(no_label.any() and not no_label.all())
     order = table["probability"].argsort(kind="stable")[::-1]
     order = order[no_label[order]][:10] if some else order[:10]  # who looks for cases knows the labels
     top = {name: values[order] for name, values in table.items()}

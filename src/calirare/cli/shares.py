@@ -57,12 +57,15 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
     That not one node is rare is no news of their share: then the scores have sunk for another reason. Nor is any share where
     the scores are those of the fit: by the labels it was another there too.
     """
-    from calirare.data.tables.shift import scores_have_moved
     from calirare.decisions.wording import wording_of
+    from calirare.estimator.score_profile import scores_have_moved
 
     if not asked:
+        import numpy as np
+
         able = classifier.calibrator_ is not None and classifier.prior == "natural"
-        scores = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]
+        unlabelled = np.setdiff1d(graph.scored, graph.known)
+        scores = classifier.predict_proba(graph)[unlabelled, classifier.rare_class_]
         if not able or not scores_have_moved(scores, classifier.state_.scores):
             return {}
     try:

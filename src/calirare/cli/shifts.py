@@ -30,8 +30,10 @@ def check_shifts(graph: RareGraph, strict: bool) -> Shifts:
 
 
 def check_scores(classifier: RareCategoryClassifier, probability: np.ndarray, shifts: Shifts, strict: bool) -> Shifts:
-    """The same, with the scores among what is compared."""
-    return refuse_large(shifts.and_scores(probability, classifier.state_.scores), strict)
+    """The same, with P(rare) of the nodes without a label among what is compared."""
+    from calirare.estimator.score_profile import and_scores
+
+    return refuse_large(and_scores(shifts, probability, classifier.state_.scores), strict)
 
 
 def refuse_large(shifts: Shifts, strict: bool) -> Shifts:

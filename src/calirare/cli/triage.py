@@ -56,8 +56,7 @@ def triage(
     with share_done("Deciding", lines=False) as step:
         classifier, share = move_to_share(classifier, graph, rare_share, shifts)
         queue = decide(classifier, graph, **prices, budget=budget, coverage=coverage, progress=step)
-        everybody = classifier.predict_proba(graph)[graph.scored, classifier.rare_class_]  # the queue leaves some out
-        shifts = check_scores(classifier, everybody, shifts, strict)
+        shifts = check_scores(classifier, queue.probability, shifts, strict)
         said = (*score_lines(classifier, graph), say_if_unlabelled(classifier, graph))
         frame, news = _with_decisions(queue, model)
         said += (queue.costs.never_reviewed, queue.mostly_alerted, news)

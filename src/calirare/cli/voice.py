@@ -32,7 +32,8 @@ def set_voice(quiet: bool, verbose: bool) -> None:
     _now["voice"] = "quiet" if quiet else "verbose" if verbose else "usual"
     # Commands print what to beware of themselves, before anything else.
     logging.getLogger("calirare.estimator.beware").setLevel(logging.ERROR)
-    logging.getLogger("calirare").setLevel(logging.INFO if is_verbose() else logging.NOTSET)
+    level = logging.ERROR if is_quiet() else logging.INFO if is_verbose() else logging.NOTSET
+    logging.getLogger("calirare").setLevel(level)
     if is_verbose():
         logging.basicConfig(level=logging.WARNING, format="%(name)s: %(message)s")
 

@@ -30,6 +30,11 @@ def say_decided(decisions: Sequence[str], refit: str = "calirare refit MODEL") -
     return f"{nodes} decided at the desk, and the model has not learned {them}: {refit}" if count else ""
 
 
+def no_score(kind: str) -> str:
+    """Why a node of a kind that carries no labels has no score."""
+    return f"No label is of a node of this kind, {kind}: the model does not speak of it."
+
+
 @dataclass(frozen=True, eq=False)
 class Wording:
     """The names that sentences use.

@@ -26,7 +26,7 @@ from calirare.estimator.evidence import gather_evidence, require_same_classes
 from calirare.estimator.fitting import Fitting, TrainedDetector, require_logits
 from calirare.estimator.labels import ReadLabels
 from calirare.estimator.methods import get_method
-from calirare.estimator.score_profile import profile_scores
+from calirare.estimator.score_profile import UNLABELLED, profile_scores, scores_without_labels
 from calirare.estimator.shares import OtherShares
 from calirare.estimator.specs import describe_detector, plain, rebuild_detector
 from calirare.estimator.state import from_record, make_calibrator, to_record
@@ -242,8 +242,9 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         scores, keys = self.state_.scores, None
         if graph is not None:
             keys, rare = self.state_.keys, self.rare_class_
-            probability = self.predict_proba(graph)[:, rare]
-            scores = profile_scores(probability, left_out[:, rare], self.labelled_nodes_, graph.scored)
+            probability, unlabelled = self.predict_proba(graph)[:, rare], np.setdiff1d(graph.scored, graph.known)
+            honest = scores_without_labels(probability, left_out[:, rare], unlabelled)
+            scores = {UNLABELLED: profile_scores(honest)} if honest.size else None
         write_folder(path, to_record(replace(self.state_, scores=scores, keys=keys), arguments), graph)
 
     def _require_as_fitted(self) -> None:

@@ -45,7 +45,12 @@ class Explanations(LeftOutPredictions):
         """
         inputs, index = self.inputs(graph), graph.index_of(node)
         found = self.explain_columns(inputs, self._logits(graph), index)
-        return found.with_labels(*self.label_pulls(graph, index), graph.ids, of_graph=is_graph_of_fit(self, graph))
+        return found.with_labels(
+            *self.label_pulls(graph, index),
+            ids=graph.ids,
+            class_names=self.class_names_,
+            of_graph=is_graph_of_fit(self, graph),
+        )
 
     def label_pulls(self, graph: RareGraph, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The labels' half of `explain`: (labelled nodes, their classes, how far each moves this node's P(rare)).

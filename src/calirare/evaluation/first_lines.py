@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from calirare.calibration.base import share_weights
+from calirare.data.feature_places import feature_places
 from calirare.data.graph import RareGraph
 from calirare.data.tables.audit import find_leaks
 from calirare.data.tables.findings.finding import ignore
@@ -82,7 +83,14 @@ def warn_of_chosen_labels(clf: RareCategoryClassifier, graph: RareGraph) -> str:
     follows = by_score.sentence(share, given=clf.rare_share is not None)
     if by_columns is None or follows and by_columns.area < by_score.area + _FAR_BETTER:
         return follows
-    return replace(by_columns, column=say_column(by_columns.column)).sentence() or follows
+    gaps_of = _gaps_of(by_columns.column, graph)
+    return replace(by_columns, column=say_column(by_columns.column), gaps_of=gaps_of).sentence() or follows
+
+
+def _gaps_of(feature: str, graph: RareGraph) -> str:
+    """The column of the table whose gaps are this feature; empty where it is another."""
+    gaps = ((column["name"], gap) for column, _, gap in feature_places(graph.table_columns) if gap is not None)
+    return next((name for name, gap in gaps if graph.attribute_names[gap] == feature), "")
 
 
 def selection_of(clf: RareCategoryClassifier, graph: RareGraph, others: np.ndarray) -> Selection:

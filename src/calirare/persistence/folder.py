@@ -18,7 +18,15 @@ import numpy as np
 from calirare.data.graph import RareGraph
 from calirare.data.storage.archive import file_sha256, write_atomically
 from calirare.errors import CalirareError, DataError, InputError, ModelFormatError
-from calirare.persistence.writing import HEADER, LARGEST_JSON, header_checksum, name_by_content, reading, staged
+from calirare.persistence.writing import (
+    HEADER,
+    LARGEST_JSON,
+    header_checksum,
+    header_of,
+    name_by_content,
+    reading,
+    staged,
+)
 
 FORMAT_VERSION = 4
 _ARRAY = {"array": True}
@@ -183,10 +191,7 @@ def _save_graph(graph: RareGraph, folder: Path) -> dict[str, str]:
 
 
 def _read_header(folder: Path) -> dict[str, Any]:
-    file = folder / HEADER
-    if not file.is_file():
-        what = "is not a calirare model: it has no model.json" if folder.exists() else "does not exist"
-        raise ModelFormatError(f"{folder} {what}. Give the folder that `save` or `calirare fit --out` wrote.")
+    file = header_of(folder)
     if file.stat().st_size > LARGEST_JSON:
         raise ModelFormatError(f"{file} is larger than {LARGEST_JSON >> 20} MiB and is not read.")
     try:

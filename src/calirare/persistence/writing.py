@@ -22,12 +22,26 @@ from pathlib import Path
 from typing import Any
 
 from calirare.data.storage.locking import locked
+from calirare.errors import ModelFormatError
 
 HEADER = "model.json"
 _STAGING = ".saving-"
 LARGEST_JSON = 64 * 2**20
 ABANDONED = 86_400
 """Seconds after which what somebody began to write is nobody's any more."""
+
+
+def header_of(folder: Path) -> Path:
+    """The file that describes the model in a folder.
+
+    Raises:
+        ModelFormatError: There is none.
+    """
+    file = folder / HEADER
+    if not file.is_file():
+        what = "is not a calirare model: it has no model.json" if folder.exists() else "does not exist"
+        raise ModelFormatError(f"{folder} {what}. Give the folder that `save` or `calirare fit --out` wrote.")
+    return file
 
 
 @contextmanager

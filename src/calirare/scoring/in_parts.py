@@ -32,6 +32,7 @@ from calirare.data.tables.sources.shard_files import is_parquet, is_sharded
 from calirare.detectors.base import Progress
 from calirare.detectors.networks.backbones.layerwise import Layers
 from calirare.errors import InputError
+from calirare.estimator.score_profile import and_scores
 from calirare.scoring.backends import mapping
 from calirare.scoring.passes import PartScorer, join_shards
 from calirare.scoring.table import check_reads_tables
@@ -149,7 +150,7 @@ def score_in_parts(
         ready = scorer.on(parts, out.suffix.lower())
         head = _score(ready, run, lambda share, what: step(reading + (1 - reading) * share, what))
         scores, unknown = ready.probabilities()
-        shifts = shifts.and_scores(scores, classifier.state_.scores)
+        shifts = and_scores(shifts, unknown, classifier.state_.scores)
         accept(shifts)
         if queue is not None:
             _write_queue(ready, classifier, {name: values[:queue_size] for name, values in head.items()}, queue)

@@ -31,6 +31,7 @@ class Explanation:
         pull: `(m,)` P(rare) with the label minus P(rare) without it: positive pulls towards rare.
         ids: `(N,)` the user's names of the nodes; None: their numbers.
         of_graph: Whether the labelled nodes are of this graph, and have its names.
+        class_names: One per class.
     """
 
     node: int
@@ -45,6 +46,7 @@ class Explanation:
     pull: np.ndarray
     ids: np.ndarray | None = None
     of_graph: bool = True
+    class_names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.pull)
@@ -57,7 +59,9 @@ class Explanation:
             f"  logit {self.logit:+.2f} = base {self.base:+.2f} and the shares of {len(self.column):,} columns: "
             + _first((f"{share:+.2f} {name}" for share, name in columns), len(self.column)),
             f"  labels that pull P(rare), of {len(self):,}: "
-            + _first((f"{pull:+.3f} {self._named(node)}, class {label}" for pull, node, label in labels), len(self)),
+            + _first(
+                (f"{pull:+.3f} {self._named(node)} ({self.class_names[k]})" for pull, node, k in labels), len(self)
+            ),
         ]
         return "\n".join(lines if len(self) else lines[:2])
 
@@ -68,13 +72,19 @@ class Explanation:
         return self._name(labelled) if self.of_graph else f"training node {labelled}"
 
     def with_labels(
-        self, nodes: np.ndarray, labels: np.ndarray, pull: np.ndarray, ids: np.ndarray, *, of_graph: bool = True
+        self,
+        nodes: np.ndarray,
+        labels: np.ndarray,
+        pull: np.ndarray,
+        *,
+        ids: np.ndarray,
+        class_names: tuple[str, ...],
+        of_graph: bool = True,
     ) -> Explanation:
-        """With the labelled nodes that pull, their classes and pulls, strongest first, and the names of all nodes."""
+        """With the labelled nodes that pull, their classes and pulls, strongest first, and the names of all nodes and classes."""
         order = np.argsort(-np.abs(pull), kind="stable")
-        return replace(
-            self, labelled_node=nodes[order], label=labels[order], pull=pull[order], ids=ids, of_graph=of_graph
-        )
+        found = replace(self, labelled_node=nodes[order], label=labels[order], pull=pull[order])
+        return replace(found, ids=ids, class_names=class_names, of_graph=of_graph)
 
     def frame(self) -> NamedColumns:
         """The labels that pull, as columns by name; `columns_frame` has what the node's columns say."""

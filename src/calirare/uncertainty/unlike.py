@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from calirare.data.tables.findings.finding import ignore
 from calirare.detectors.base import Detector, DetectorInputs, LabelledNodes
 from calirare.detectors.linear import Linear
 from calirare.uncertainty.skill import measure_skill
@@ -36,11 +37,13 @@ class Unlike:
         area: A of the top of this module.
         luck: How often luck alone would reach it.
         column: The one that tells most.
+        gaps_of: The column of the table whose gaps that is; empty where it is no gaps.
     """
 
     area: float
     luck: float
     column: str
+    gaps_of: str = ""
 
     @property
     def noticed(self) -> bool:
@@ -54,12 +57,17 @@ class Unlike:
         ''
         >>> Unlike(0.85, 1e-9, "age").sentence().split(". ")[1]
         "Most telling is 'age'"
+        >>> Unlike(0.99, 1e-9, "reviewer is missing", "reviewer").sentence().split(". ")[2]
+        'If it is filled because of the label, leave it out (--type reviewer=ignore)'
         """
         if not self.noticed:
             return ""
+        without = (
+            f"If it is filled because of the label, leave it out ({ignore(self.gaps_of)}). " if self.gaps_of else ""
+        )
         return (
             f"Labels are no random sample: what the tables say tells a labelled node from another in {self.area:.0%} of pairs, "
-            f"where a random sample would have 50%. Most telling is {self.column!r}. "
+            f"where a random sample would have 50%. Most telling is {self.column!r}. {without}"
             "Probabilities hold only for nodes like the labelled ones: label some nodes at random."
         )
 

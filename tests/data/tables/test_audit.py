@@ -113,6 +113,20 @@ def test_a_column_that_is_filled_only_where_the_label_is_known():
     ].words
 
 
+def test_a_label_that_says_pending_is_no_reason_to_trust_what_was_filled_with_it():
+    rng = np.random.default_rng(0)
+    labels = np.full(N, None, dtype=object)
+    labels[: N // 5] = np.where(np.arange(N // 5) % 10 == 0, "fraud", "ok")
+    labels[10 : N // 5 : 15] = "pending"
+    reviewer = [rng.choice(["ann", "bo"]) if label else None for label in labels]
+    filled_anyhow = ["x" if rng.random() < 0.4 else None for _ in labels]
+    nodes = {**table(), "y": labels, "reviewer": reviewer, "hint": filled_anyhow}
+    found = audit_tables(nodes, EDGES, label="y", rare="fraud").leaks
+    assert [finding.column for finding in found] == ["reviewer"] and "--type reviewer=ignore" in found[0].words
+    nodes["y"] = [label or "unknown" for label in labels]  # a word for every label that nobody gave tells nothing
+    assert not audit_tables(nodes, EDGES, label="y", rare="fraud").leaks
+
+
 def test_marks_that_few_have_give_the_label_away_beside_the_same_for_others():
     """One in ten was looked at, and got a 1 where the node is rare, else a 0."""
     rng = np.random.default_rng(1)

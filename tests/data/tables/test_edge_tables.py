@@ -151,7 +151,7 @@ def test_an_id_and_a_label_are_enough_and_labels_may_stand_alone():
     assert beside.y.tolist() == [1, 0, -1, 0] and beside.feature_names == ("x", "x is missing")
     with pytest.raises(InputError, match="no table of nodes"):
         read(nodes=None)
-    with pytest.raises(InputError, match="or with one label; 1 ids have several, first: \\['a'\\]"):
+    with pytest.raises(InputError, match="or with one label; 1 id has several, first: \\['a'\\]"):
         read(nodes=None, labels={"id": ["a", "b", "a"], "fraud": ["yes", "no", "no"]})
     twice = read(
         nodes=None, labels={"id": ["a", "b", "a", "a"], "fraud": ["yes", "no", "yes", None], "seen": [1, 2, 3, 4]}

@@ -392,7 +392,7 @@ FILES = {
     "header.csv": (b"id,x,y\n", "at least one row"),
     "cyrillic.csv": (b"id,x,y\n\xcf\xe5\xf2\xf0,1,0\n", "not in UTF-8"),
     "ragged.csv": (b"id,x,y\n1,2,3,4,5\n", "cannot be read"),
-    "zero.csv": (b"\x00\x00\x00", "label must be a column"),
+    "zero.csv": (b"\x00\x00\x00", "at least one row"),
     "cut.parquet": (b"PAR1\x00\x00", "cannot be read"),
     "text.parquet": (b"id,x,y\n1,2,3\n", "cannot be read"),
     "text.arrow": (b"id,x,y\n1,2,3\n", "cannot be read"),
@@ -727,11 +727,40 @@ def test_a_column_of_the_fit_that_is_gone_comes_with_the_way_out():
     files = {"id": ["a", "b", "c"], "size": [1, 2, 3], "bits": [8, 16, 8], "bad": ["yes", "no", None]}
     fitted = read_tables(files, label="bad", rare="yes")
     gone = {name: values for name, values in files.items() if name != "size"}
-    with pytest.raises(
-        ColumnError, match=r"\['size'\].* Add it, empty where nothing is known, or fit again without it"
-    ):
+    with pytest.raises(ColumnError, match=r"\['size'\].* Add it, empty where nothing is known"):
         read_tables(gone, schema=fitted.schema)
     assert read_tables({**gone, "size": [None] * 3}, schema=fitted.schema).x[:, 0].tolist() == [0.0] * 3
+
+
+@pytest.mark.parametrize("ids", [["4.71E+03", "4.71E+03", "4.72E+03"], ["4,71E+03", "4,71E+03", "9"]])
+def test_ids_that_a_spreadsheet_shortened_have_lost_digits(ids):
+    with pytest.raises(
+        InputError, match=r"ids as '4.71E\+03', which a spreadsheet has shortened: they have lost digits"
+    ):
+        read_tables({"id": ids, "x": [1, 2, 3], "y": [0, 1, 0]}, label="y", rare=1)
+
+
+def test_a_table_without_rows_is_said_to_be_so_beside_labels_and_other_kinds():
+    edges = {"claim": ["a", "b"], "garage": ["g", "h"]}
+    with pytest.raises(InputError, match="at least one row; the table has none"):
+        read_tables({"claim": [], "x": []}, edges, labels={"claim": ["a", "b"], "bad": [1, 0]}, rare=1)
+
+
+def test_a_table_of_the_fit_that_is_not_given_is_named():
+    claims = {"claim": ["a", "b", "c"], "sum": [1, 2, 3], "bad": ["yes", "no", None]}
+    garages = {"garage": ["g", "h"], **{f"fact {k}": [k, 2 * k] for k in range(1, 15)}}
+    edges = {
+        "repairs": {"claim": ["a", "b"], "garage": ["g", "h"]},
+        "calls": {"claim": ["a"], "other": ["b"], "cost": [5]},
+    }
+    schema = read_tables({"claims": claims, "garages": garages}, edges, label="bad", rare="yes").schema
+    with pytest.raises(
+        ColumnError, match=r"14 are missing: .*'fact 12'\] and 2 more\. .* \(--nodes garages=FILE\)"
+    ) as said:
+        read_tables(claims, edges, schema=schema)
+    assert "choices" not in str(said.value) and "empty" not in str(said.value)
+    with pytest.raises(ColumnError, match=r"edges table .* 1 is missing: \['cost'\]\. .* \(--edges calls=FILE\)"):
+        read_tables({"claims": claims, "garages": garages}, {"repairs": edges["repairs"]}, schema=schema)
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from calirare.data.tables.reading import read_tables
-from calirare.data.tables.schema.profile import of_numbers
-from calirare.data.tables.shift import Shifts, compare_scores, compare_with_fit, stability_index
+from calirare.data.tables.shift import Shifts, compare_with_fit, stability_index
 from calirare.errors import InputError
 
 
@@ -121,25 +120,6 @@ def test_the_index_is_its_formula():
         for _ in range(1_000)
     ]
     assert np.mean(alarms) < 0.008  # one in a thousand, but for the χ²'s own error
-
-
-def test_scores_are_compared_with_the_nearer_profile_of_the_fit():
-    rng = np.random.default_rng(0)
-    usual, sure = rng.beta(1, 9, 4_000), np.repeat([0.0, 1.0], [3_600, 400])
-    seen = {name: {**of_numbers(p), "mean": float(p.mean())} for name, p in (("scored", sure), ("left_out", usual))}
-    assert compare_scores(usual, seen) is compare_scores(sure, seen) is None
-    assert (
-        sum(compare_scores(rng.beta(1, 9, size), seen) is not None for size in (50, 300, 3_000) for _ in range(20)) == 0
-    )
-    higher = rng.beta(2, 9, 1_000)
-    far, near = compare_scores(rng.beta(4, 4, 1_000), seen), compare_scores(higher, seen)
-    assert far.severity == "large" and "9.9% on average at fit, 49.7% now" in far.words
-    index = stability_index(*(np.histogram(p, [-1, *seen["left_out"]["cuts"], 2])[0] / p.size for p in (usual, higher)), 4_000, 1_000)  # fmt: skip
-    assert near.psi == pytest.approx(index[0], abs=0.02) and near.severity == (
-        "large" if index[1] > 0.25 else "moderate"
-    )
-    both = Shifts((), 3).and_scores(rng.beta(4, 4, 1_000), seen)
-    assert both.matters and both.compared == 4 and Shifts((), 3).and_scores(usual, None) == Shifts((), 3)
 
 
 def test_a_profile_that_was_altered_is_refused(schema):

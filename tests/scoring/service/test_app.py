@@ -179,6 +179,8 @@ def test_mistakes_are_told_in_one_line(client, path, body, status, says):
 def test_paths_and_kinds_that_miss(client, tables):
     missed = client.get("/nodes/nobody/explain")
     assert missed.status == 404 and "POST /explain" in missed.json()["error"]
+    broken = client.get("/nodes/line\nbreak/explain")
+    assert broken.status == 404 and "POST /explain" in broken.json()["error"]
     assert client.get("/nodes").status == 404  # no redirect, which a client would follow to another error
     form = client.post(
         "/score", {"ids": tables[0][0]["id"][:1]}, **{"content-type": "application/x-www-form-urlencoded"}
@@ -284,8 +286,11 @@ def test_a_node_of_a_kind_without_labels_has_no_score(tables, tmp_path, briefly)
     try:
         client = Client(service.app)
         assert client.get(f"/nodes/{nodes['id'][0]}").status == 200
-        missed = client.get("/nodes/shop shop3")
-        assert missed.status == 404 and "of a kind that carries no labels" in missed.json()["error"]
+        why = "No label is of a node of this kind, shop: the model does not speak of it."
+        for path in ("shop shop3", "shop3", "shop3/explain"):  # as the tables write it, too
+            missed = client.get(f"/nodes/{path}")
+            assert missed.status == 404 and missed.json()["error"] == why
+        assert client.post("/score", {"ids": ["shop3"]}).json()["error"] == f"node 'shop3' has no score. {why}"
         assert "POST /score" in client.get("/nodes/shop nowhere").json()["error"]
         new = {
             "nodes": [{name: nodes[name][0] for name in nodes} | {"id": "new"}],

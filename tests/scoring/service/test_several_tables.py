@@ -83,6 +83,8 @@ def test_scores_are_those_of_a_full_scoring(loaded, nodes, edges):
 def test_rows_of_nobody_knows_which_table_are_refused(loaded):
     with pytest.raises(InputError, match=r"by the name of the table, one of \['flows', 'logins'\]"):
         loaded.score([], [LOGIN], ["h3"])
+    with pytest.raises(InputError, match=r"by the name of the table, one of \['hosts', 'users'\]"):
+        loaded.score([{"host": "h99x"}], [], [])
 
 
 def test_the_example_of_the_model_is_understood(loaded):

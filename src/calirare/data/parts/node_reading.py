@@ -17,7 +17,7 @@ from calirare.data.parts.shards import Shards
 from calirare.data.parts.table_stream import TableStream
 from calirare.data.scored import scored_nodes
 from calirare.data.tables.gathering.ids import plain_ids
-from calirare.data.tables.gathering.rows import NodeRows
+from calirare.data.tables.gathering.rows import NO_NODES, NodeRows
 from calirare.data.tables.gathering.tables import codes_as_at_fit
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.labels import apply_labels
@@ -96,7 +96,7 @@ class NodeReader:
             self._take_behind(outside, features, node_rows)
         known, counts = self._known(features, node_rows)
         if not self.count:
-            raise InputError("nodes must have at least one row; the table has none.")
+            raise InputError(NO_NODES)
         places = NodePlaces(pl.concat(self.ids))
         named = plain_ids(places.ids).alias("id").to_frame()
         named.write_ipc(self.folder / "ids.arrow", compat_level=pl.CompatLevel.oldest())

@@ -5,7 +5,8 @@ The rules, in one place:
 * **leak by presence**: where most nodes share one value of a column (or have none), and of the labelled nodes with
   another value at least `PURE` are rare, at least `FEWEST` of them: a column filled in after the fact. So is one whose
   filled cells belong to labelled nodes, but for 1 - `PURE` of them, and cover half of these, where most nodes have no
-  label.
+  label. Who wrote `pending` as a label has looked at the node too: so many more cells may be filled as labels are such a
+  word, where these are fewer than the others.
 * **leak by value**: the column alone ranks the labelled nodes with a ROC-AUC above `PERFECT` (or below 1 - `PERFECT`),
   with at least `ENOUGH` labels of both classes.
 * **near-constant**: one value for all but `CONSTANT` of the nodes, or of the edges. **duplicate**: correlated by more than
@@ -34,7 +35,7 @@ from calirare.data.tables.findings.columns import AuditColumn, audit_columns, jo
 from calirare.data.tables.findings.edges import audit_edges, edge_audit_columns
 from calirare.data.tables.findings.finding import PURE, Finding, gives_away, ignore, retype
 from calirare.data.tables.findings.from_labels import find_made_from_labels
-from calirare.data.tables.findings.read_counts import values_counted
+from calirare.data.tables.findings.read_counts import num_pending, values_counted
 from calirare.data.tables.findings.twins import find_contradictions
 from calirare.data.tables.findings.undecided import find_undecided
 from calirare.data.tables.findings.unlabelled import find_unlabelled
@@ -87,12 +88,13 @@ def audit_tables(nodes: Any, edges: Any = None, **options: Any) -> Audit:
 def audit_graph(graph: RareGraph) -> Audit:
     """The audit of a graph, from its attributes and labels."""
     known, rare = labelled_rows(graph)
+    pending = num_pending(graph)
     found: list[Finding] = [*_labels(graph, rare), *find_undecided(graph), *find_unlabelled(graph)]
     columns = list(audit_columns(graph))
     for column in joining_columns(graph):
-        found += _leak(column, known, rare)
+        found += _leak(column, known, rare, pending)
     for column in columns:
-        found += _leak(column, known, rare)
+        found += _leak(column, known, rare, pending)
         found += [*_constants(column), *_codes(column)]
     of_edges = edge_audit_columns(graph.edges)
     for column in of_edges:
@@ -111,8 +113,8 @@ def find_leaks(graph: RareGraph) -> tuple[str, ...]:
     if graph.schema is None or not graph.known.size:
         return ()
     known, rare = labelled_rows(graph)
-    columns = (*audit_columns(graph), *joining_columns(graph))
-    found = [one for column in columns for one in _leak(column, known, rare)]
+    columns, pending = (*audit_columns(graph), *joining_columns(graph)), num_pending(graph)
+    found = [one for column in columns for one in _leak(column, known, rare, pending)]
     return tuple(one.column for one in Audit.of([*found, *audit_edges(graph)]).leaks)
 
 
@@ -145,14 +147,14 @@ def _labels(graph: RareGraph, rare: np.ndarray) -> Iterator[Finding]:
         yield Finding("labels", "", f"Only {others} labels are not {name!r}; label some nodes that are not.", "warning")
 
 
-def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> Iterator[Finding]:
+def _leak(column: AuditColumn, known: np.ndarray, rare: np.ndarray, pending: int) -> Iterator[Finding]:
     """At most one finding per column; filled in after the fact is the likelier story where both rules hold."""
-    said = _leak_by_presence(column, known, rare) or _leak_by_value(column, known, rare)
+    said = _leak_by_presence(column, known, rare, pending) or _leak_by_value(column, known, rare)
     if said:
         yield Finding("leak", column.name, said, "leak")
 
 
-def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) -> str:
+def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray, pending: int) -> str:
     if column.word is not None:
         return ""  # the words of a text are there or not; nobody fills them in
     other = f"other than {column.usual_value}"
@@ -169,12 +171,14 @@ def _leak_by_presence(column: AuditColumn, known: np.ndarray, rare: np.ndarray) 
                 f"{words} for {int(special.sum()):,} labelled nodes, {hits:,} of them rare: it was known only after the "
                 f"label. Leave it out ({ignore(column.name)}) unless it is there before."
             )
-    if column.missing is not None and 2 * known.size < column.missing.size:
+    pending = pending if pending < known.size else 0
+    if column.missing is not None and 2 * (known.size + pending) < column.missing.size:
         filled = int((~column.missing).sum())
         labelled = int((~column.missing[known]).sum())
-        if filled >= ENOUGH and labelled >= PURE * filled and 2 * labelled >= known.size:
+        if filled >= ENOUGH and labelled + pending >= PURE * filled and 2 * labelled >= known.size:
+            unsettled = f", beside {pending:,} labels that count as unknown" if pending else ""
             return (
-                f"filled for {filled:,} nodes, {labelled:,} of them labelled: it is known only where the label is, and will "
+                f"filled for {filled:,} nodes, {labelled:,} of them labelled{unsettled}: it is known only where the label is, and will "
                 f"be empty where you need it. Leave it out ({ignore(column.name)})."
             )
     return ""

@@ -16,7 +16,7 @@ from calirare.data.tables.gathering.ids import check_ids, id_array
 from calirare.data.tables.gathering.label_table import id_of_labels, with_labels
 from calirare.data.tables.gathering.naming import find_label, guess_ends
 from calirare.data.tables.gathering.outside import with_outside
-from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
+from calirare.data.tables.gathering.rows import NO_NODES, EdgeRows, NodeRows
 from calirare.data.tables.gathering.same import check_same, count_same, find_same, with_same
 from calirare.data.tables.gathering.tables import (
     codes_as_at_fit,
@@ -155,7 +155,7 @@ def _read(nodes: Any, edges: Any, labels: Any, asked: Asked, schema: Mapping[str
     if names["id"] == names["label"]:
         raise InputError(f"id and label must be different columns of the nodes table; both are {names['id']!r}.")
     if frame.height == 0:
-        raise InputError("nodes must have at least one row; the table has none.")
+        raise InputError(NO_NODES)
     check_ids(frame[found.id], frame)
     check_names(asked, frame.columns, rows.frame.columns)
     known = _read_labels(frame, names["label"], asked.rare, schema)
@@ -185,6 +185,8 @@ def _gather(
         columns = [column for frame in edges.values() for column in frame.columns]
         kinds = at_fit.get("nodes", {}).get("types", ())
         found = each_once(gather_nodes(nodes, names["id"], asked.node_type, kinds, columns))
+        if not found.frame.height:
+            raise InputError(NO_NODES)
         ids = found.frame[found.id]
         if ids.dtype.is_nested():
             check_ids(ids)  # which refuses them
@@ -298,7 +300,9 @@ def _build_edges(
     edges = plan["edges"]
     codes, names = codes_as_at_fit(rows.type, rows.type_names, edges.get("types", ()))
     rows = replace(rows, type=codes, type_names=names)
-    columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()))
+    given = [table["name"] for table in rows.tables]
+    lacking = [table["name"] for table in edges.get("tables", ()) if table["name"] not in given]
+    columns, counts = apply_edge_columns(rows.frame, edges.get("columns", ()), lacking)
     warn_of_lacking(edges.get("cells", ()), rows.frame.columns)
     cells = read_edge_cells(rows.frame, edges.get("cells", ()))
     said = {"directed": asked.directed is not False, "drop_unknown": asked.drop_unknown}

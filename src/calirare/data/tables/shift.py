@@ -12,9 +12,8 @@ B - 1 degrees of freedom, so c = χ²₀.₉₉₉(B - 1) · (1/n + 1/m) is what
                or a tenth of the cells of an edge column of categories that the fit did not know
     moderate   PSI - c > 0.10, or a hundredth outside the range, and at least five values
 
-Times are not compared, nor a day that all nodes of the fit shared: a later table is later. Scores are compared by their PSI alone, with two profiles of the fit: all
-nodes as they are scored, and labelled ones by what was said of them left out. A model knows its own labels better than
-those of a new table, so the nearer of the two counts.
+Times are not compared, nor a day that all nodes of the fit shared: a later table is later. Scores are compared by their PSI alone
+(`calirare.estimator.score_profile`).
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from scipy.stats import chi2
 from calirare.data.graph import RareGraph
 from calirare.data.tables.describe import calendar_day
 from calirare.data.tables.schema.node_columns import is_moment
-from calirare.data.tables.schema.profile import of_numbers, profile_tables
+from calirare.data.tables.schema.profile import profile_tables
 
 LARGE, MODERATE = 0.25, 0.10
 MANY_OUTSIDE, SOME_OUTSIDE = 0.10, 0.01
@@ -76,13 +75,10 @@ class Shifts:
         """Whether one of them is large: then scores of these tables should not be trusted unseen."""
         return any(shift.severity == "large" for shift in self.found)
 
-    def and_scores(self, probability: np.ndarray, seen: Mapping[str, Any] | None) -> Shifts:
-        """With the scores compared too, where the model knows those of its fit."""
-        if not seen or not probability.size:
-            return self
-        score = compare_scores(probability, seen)
+    def and_one(self, shift: Shift | None) -> Shifts:
+        """With one more column compared; None: it has not shifted."""
         # Behind the columns of the same severity: they are the cause.
-        found = sorted([*self.found, *([] if score is None else [score])], key=lambda one: one.severity != "large")
+        found = sorted([*self.found, *([] if shift is None else [shift])], key=lambda one: one.severity != "large")
         return replace(self, found=tuple(found), compared=self.compared + 1)
 
     def to_json(self) -> dict[str, Any]:
@@ -139,52 +135,6 @@ def compare_profiles(now: Mapping[str, Any], schema: Mapping[str, Any], read: Ma
         key = one.table, one.column
         once[key] = replace(once[key], words=f"{once[key].words} {one.words}") if key in once else one
     return Shifts(tuple(once.values()), len(seen["nodes"]) + len(seen["edges"]), indices)
-
-
-def compare_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> Shift | None:
-    """How far the scores lie from those of the fit; None where chance would explain it.
-
-    Args:
-        probability: `(N,)` P(rare) of the nodes that are scored now.
-        seen: Profiles of the scores of the fit (`calirare.estimator.score_profile`).
-
-    >>> rng = np.random.default_rng(0)
-    >>> seen = {"scored": {**of_numbers(rng.beta(1, 9, 2_000)), "mean": 0.1}}
-    >>> compare_scores(rng.beta(1, 9, 500), seen)
-    >>> compare_scores(np.ones(500), seen).words
-    'P(rare) is 10.0% on average at fit, 100.0% now; the tenth that scored highest at fit scored 0.226 or more, as 100% do now.'
-    """
-    nearest = _nearest_scores(probability, seen)
-    if nearest is None or nearest[1] <= MODERATE:
-        return None
-    psi, excess, then, now = nearest
-    words = f"P(rare) is {then['mean']:.1%} on average at fit, {probability.mean():.1%} now"
-    if then["cuts"]:
-        words += f"; the tenth that scored highest at fit scored {then['cuts'][-1]:.3g} or more, as {now['shares'][-1]:.0%} do now"
-    return Shift("scores", "probability", psi, "large" if excess > LARGE else "moderate", words + ".")
-
-
-def scores_have_moved(probability: np.ndarray, seen: Mapping[str, Any] | None) -> bool:
-    """Whether the scores are surely not those of the fit, however little they differ; True where these are not known.
-
-    >>> rng = np.random.default_rng(0)
-    >>> seen = {"scored": {**of_numbers(rng.beta(1, 9, 2_000)), "mean": 0.1}}
-    >>> scores_have_moved(rng.beta(1, 9, 2_000), seen), scores_have_moved(rng.beta(1, 7, 2_000), seen)
-    (False, True)
-    """
-    nearest = _nearest_scores(probability, seen or {})
-    return nearest is None or nearest[1] > 0
-
-
-def _nearest_scores(probability: np.ndarray, seen: Mapping[str, Any]) -> tuple[float, float, Any, Any] | None:
-    """(stability index, its part above chance, profile then, profile now), beside the scores of the fit that are most alike."""
-    nearest = None
-    for then in seen.values():
-        now = of_numbers(probability, then)
-        psi, excess = _index(then, now)
-        if nearest is None or excess < nearest[1]:
-            nearest = psi, excess, then, now
-    return nearest
 
 
 def stability_index(then: np.ndarray, now: np.ndarray, n: int, m: int) -> tuple[float, float]:

@@ -1,6 +1,6 @@
 """What one scoring run tells about the world: columns, scores and actions beside those of the fit.
 
-Scores are compared by the population stability index over the bins of `calirare.estimator.score_profile.profile_logits`. Nodes
+Scores are compared by the population stability index over the bins of `calirare.estimator.score_profile.profile_scores`. Nodes
 whose label is known are left out on both sides: a model speaks otherwise of what it has learned.
 """
 
@@ -13,12 +13,12 @@ from typing import Any, get_type_hints
 import numpy as np
 
 from calirare.data.graph import RareGraph
-from calirare.data.tables.shift import Shifts, stability_index
+from calirare.data.tables.shift import Shifts
 from calirare.decisions.costs import ACTIONS, Costs, decide
 from calirare.decisions.forecast import forecast
 from calirare.errors import InputError, LabelError
 from calirare.estimator.classifier import RareCategoryClassifier
-from calirare.estimator.score_profile import profile_logits, scores_without_labels
+from calirare.estimator.score_profile import profile_scores, score_index, scores_without_labels
 from calirare.evaluation.monitoring.stored import fits, need
 from calirare.uncertainty.calibration_maps import CalibrationDraws
 from calirare.uncertainty.posterior import finite_logit
@@ -51,7 +51,7 @@ class Reference:
         """From P(rare) of nodes like those that will be scored, and the share that they were calibrated to, where it is known."""
         size = int(probability.size)
         share = None if label_share is None else max(estimate_share(probability, label_share), 0.5 / size)
-        return cls(profile_logits(probability), alert_share(probability), size, share)
+        return cls(profile_scores(probability), alert_share(probability), size, share)
 
     @classmethod
     def from_json(cls, value: Mapping[str, Any]) -> Reference:
@@ -160,13 +160,12 @@ def measure_run(
     bins = reference.bins(p)
     counts = np.bincount(bins, minlength=reference.num_bins)
     said = np.bincount(bins, weights=p, minlength=reference.num_bins) / np.maximum(counts, 1)
-    then = np.asarray(reference.profile["shares"])
     every = forecast(p, taken, costs, draws)["all"]
     return Run(
         nodes=int(p.size),
         columns={} if shifts is None else {f"{table}: {name}": pair for (table, name), pair in shifts.indices.items()},
         shifted=_shifted(shifts),
-        score_shift=stability_index(then, counts / p.size, reference.num_nodes, int(p.size)),
+        score_shift=score_index(p, {**reference.profile, "count": reference.num_nodes}),
         counts=counts.tolist(),
         said=said.tolist(),
         alerted=alert_share(p),

@@ -9,6 +9,7 @@ from dash import dcc, html
 
 from calirare.decisions.numbers import say_interval, say_probability, say_share
 from calirare.decisions.why import Fact
+from calirare.decisions.wording import no_score
 from calirare.review.case.attributes import Attribute, Comparison
 from calirare.review.case.summary import Case, Pull
 from calirare.review.links import make_link, name_link
@@ -92,8 +93,7 @@ def _step(words: str, node_id: str | None, letter: str) -> Any:
 
 def probability(case: Case) -> Any:
     if case.other_kind:
-        said = f"No label is of a node of this kind, {case.other_kind}: the model does not speak of it."
-        return card("P(rare)", html.P(said, className="hint", id="kind-said"))
+        return card("P(rare)", html.P(no_score(case.other_kind), className="hint", id="kind-said"))
     lines: list[Any] = [
         html.Div(
             [

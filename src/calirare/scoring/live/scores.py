@@ -24,6 +24,7 @@ from calirare.data.around import InputsAround
 from calirare.data.graph import RareGraph
 from calirare.data.inputs import choose_device
 from calirare.data.node_keys import is_known_by
+from calirare.decisions.wording import no_score
 from calirare.detectors.base import Detector, DetectorInputs, Sender
 from calirare.detectors.networks.backbones.layerwise import layers_of
 from calirare.detectors.networks.network import Network
@@ -37,7 +38,7 @@ from calirare.scoring.live.columns import columns_of
 from calirare.scoring.live.links import places_in
 from calirare.scoring.live.networks import LocalWords, Surroundings, network_logits, tensors_around
 from calirare.scoring.live.structure import Structure
-from calirare.scoring.live.update import NodeNames, Update, read_update
+from calirare.scoring.live.update import NodeNames, Update, as_name, read_update
 from calirare.scoring.table import check_reads_tables
 from calirare.scoring.verdicts import Verdicts
 from calirare.uncertainty.explanation import Explanation
@@ -150,11 +151,20 @@ class LiveScores:
     def index_of(self, node: Any) -> int:
         """The index of a known node of a kind that is scored, by its id."""
         found = self.names.find(node)
-        if found is None:
-            raise InputError(f"there is no node {node!r}; new ones come with their attributes.")
-        if not self._scored[found]:
-            raise InputError(f"node {node!r} has no score: it is of a kind that carries no labels.")
-        return found
+        if found is not None and self._scored[found]:
+            return found
+        if kind := self.kind_without_score(node):
+            raise InputError(f"node {node!r} has no score. {no_score(kind)}")
+        raise InputError(f"there is no node {node!r}; new ones come with their attributes.")
+
+    def kind_without_score(self, node: Any) -> str:
+        """The kind of a known node of a kind that is not scored, by its id, with or without the kind's name in front; else empty."""
+        apart = self.graph.schema_of("nodes").get("apart", {}).values()
+        for name in (node, *(f"{kind} {as_name(node)}" for kind in apart)):
+            found = self.names.find(name)
+            if found is not None and not self._scored[found] and self.graph.node_type is not None:
+                return self.graph.node_type_names[self.graph.node_type[found]]
+        return ""
 
 
 class _Question(DetectorInputs):

@@ -14,7 +14,7 @@ from calirare.data.graph import RareGraph
 from calirare.data.merging import merge_edges
 from calirare.data.tables.gathering.apart import keep_apart, kind_name, with_kinds
 from calirare.data.tables.gathering.ids import check_ids, id_array, text_ids
-from calirare.data.tables.gathering.outside import add_outside
+from calirare.data.tables.gathering.outside import add_outside, kinds_with_tables
 from calirare.data.tables.gathering.rows import EdgeRows, NodeRows
 from calirare.data.tables.gathering.same import with_same
 from calirare.data.tables.gathering.tables import codes_as_at_fit, frames_of, gather_edges, gather_nodes, nodes_of_edges
@@ -152,14 +152,23 @@ def _all_tables(edges: Any, schema: Mapping[str, Any]) -> Any:
 
 
 def _all_kinds(nodes: Any, schema: Mapping[str, Any]) -> Any:
-    """The tables of nodes by kind, with the columns of kinds that brought no rows."""
+    """The tables of nodes by kind, with the columns of kinds that brought no rows.
+
+    Raises:
+        InputError: There are several, and it is not said whose rows these are.
+    """
     kinds = schema.get("nodes", {}).get("types", ())
     if nodes is None or len(kinds) < 2:
         return nodes
     tables = dict(frames_of(nodes, "nodes"))
-    if not set(tables) <= set(kinds):
-        return nodes
     columns = [column["name"] for column in schema["columns"] if column["type"] != "ignore"]
+    if not set(tables) <= set(kinds):
+        own = kinds_with_tables(schema["nodes"])
+        if own and not all(set(columns) <= set(table.columns) for table in tables.values()):
+            raise InputError(
+                f"nodes of this model come in several tables: give rows by the name of the table, one of {own}."
+            )
+        return nodes
     for kind in [kind for kind in kinds if kind not in tables]:
         tables[kind] = frames_of({kind: dict.fromkeys((schema["id"], *columns), ())}, "nodes")[kind]
     return tables

@@ -22,6 +22,7 @@ try:
     from fastapi import FastAPI, Path, Query, Request, Response
     from fastapi.exceptions import RequestValidationError
     from fastapi.responses import JSONResponse
+    from starlette.convertors import PathConvertor, register_url_convertor
     from starlette.exceptions import HTTPException
 
     from calirare.scoring.service.answers import Decisions, Facts, Reasons, Score, Scores, Status, answers_with
@@ -33,6 +34,7 @@ except ModuleNotFoundError as error:
 
 from calirare.data.named_columns import NamedColumns
 from calirare.decisions.costs import PRICES, Costs
+from calirare.decisions.wording import no_score
 from calirare.scoring.service.access import Access
 from calirare.scoring.service.examples import example_bodies
 from calirare.scoring.service.loading import Loaded, Models
@@ -167,23 +169,32 @@ def _add_facts(service: Service) -> None:
         return JSONResponse({"calirare": __version__, **(await service.reload()).facts()})
 
 
+class _AnyId(PathConvertor):
+    """An id in a path, which may hold slashes and line ends; Starlette's `path` takes no line ends."""
+
+    regex = "(?s:.*)"
+
+
 def _add_scores(service: Service) -> None:
     api = service.api
+    register_url_convertor("any", _AnyId())
 
-    @api.get("/nodes/{id:path}/explain", responses=answers_with(Reasons))
+    def no_such_node(node: str, ask: str) -> HTTPException:
+        kind = service.models.current.live.kind_without_score(node)
+        return HTTPException(404, no_score(kind) if kind else f"there is no such node; new ones go to {ask}.")
+
+    @api.get("/nodes/{id:any}/explain", responses=answers_with(Reasons))
     async def explain_known(id: Known, top: Top = 10) -> Response:
         """Why a known node has its probability: columns with signed shares of its logit."""
-        if service.models.current.live.names.find(id) is None:
-            raise HTTPException(404, "there is no such node; new ones go to POST /explain.")
+        if service.models.current.known(id) is None:
+            raise no_such_node(id, "POST /explain")
         return JSONResponse(await service.work(lambda loaded: loaded.explain(id, [], [], top)))
 
-    @api.get("/nodes/{id:path}", responses=answers_with(Score))
+    @api.get("/nodes/{id:any}", responses=answers_with(Score))
     async def node(id: Known) -> Response:
         """The score of a known node, as `calirare score` writes it."""
         # Those that have a score are answered before the router (`Gate.known`); here come the others.
-        if service.models.current.live.names.find(id) is not None:
-            raise HTTPException(404, "this node has no score: it is of a kind that carries no labels.")
-        raise HTTPException(404, "there is no such node; new ones go to POST /score.")
+        raise no_such_node(id, "POST /score")
 
     @api.post("/score", responses=answers_with(Scores))
     async def score(body: ToScore) -> Response:

@@ -41,7 +41,7 @@ class Route:
 
 
 NODES = "/nodes/"
-NODE_ROUTE = Route(NODES + "{id:path}")
+NODE_ROUTE = Route(NODES + "{id:any}")
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ class Gate:
         return None
 
     def _note(self, scope: MutableMapping[str, Any], status: int, seconds: float) -> None:
-        route = getattr(scope.get("route"), "path", "none").replace(":path}", "}")  # the pattern: a path holds ids
+        route = getattr(scope.get("route"), "path", "none").replace(":any}", "}")  # the pattern: a path holds ids
         self.counts.answered(route, status, seconds)
         if status >= 500 or logger.isEnabledFor(logging.INFO):
             level = logging.ERROR if status >= 500 else logging.INFO

@@ -18,6 +18,7 @@ def read(labels, **said):
     [
         (["yes", "No", "1", "TRUE", "0", None, "no", "No"], "yes", [1, 0, 1, 1, 0, -1, 0, 0], ["No", "yes"]),
         (["Fraud", "fraud ", "FRAUD", "ok", "odd  one", "Odd One"], "fraud", [1, 1, 1, 0, 0, 0], ["Odd One", "fraud", "ok"]),
+        (["BETRUG", "Betrug", "Betrug", "ok"], "betrug", [1, 1, 1, 0], ["Betrug", "ok"]),
         (["Yes", "no", "no"], "1", [1, 0, 0], ["Yes", "no"]),
         (["0", "1", "2", "yes"], 1, [0, 1, 0, 0], ["0", "1", "2", "yes"]),  # not all say true or false
         (["t", "f", "n", "n"], "f", [0, 1, 0, 0], ["f", "n", "t"]),  # codes

@@ -316,7 +316,7 @@ def test_half_characters_are_refused(place):
 def test_a_class_called_none_is_explained():
     nodes = {"id": ["1", "2"], "x": [1.5, 2.0], "y": ["mule", "none"]}
     with pytest.raises(
-        LabelError, match="every labelled node is 'mule'.*'none' count as missing. If 'none' says .* write 'no'"
+        LabelError, match="every labelled node is 'mule'.*'none' counts as unknown. If 'none' says .* write 'no'"
     ):
         read_tables(nodes, EDGES, label="y", rare="mule")
 

@@ -18,6 +18,9 @@ NODES, EDGES = {"id": [1, 2], "x": [0, 1], "y": [0, 1]}, {"source": [1], "target
     [
         ("id;会員;y\n1;2;0\n".encode("cp932"), r"not in UTF-8 \(byte 0x89\).*iconv -f ENCODING .* > bank-utf8.csv .*CP932 in Japan"),
         ("id,x,y\n1,2,0\n2,Пётр,1\n".encode("cp1251"), r"not in UTF-8 \(byte 0xf2\), nor plainly in Windows-1252"),
+        (b'id;x;y\n1;"a;b\n' + b"2;b;1\n" * 30_000, "in line 2 a cell begins with a quotation mark that is not closed"),
+        ("id;x;y\n1;a;0\n2;\"ä;b\n".encode("cp1252") + b"2;b;1\n" * 30_000, "in line 3 a cell begins with a quotation mark"),
+        (b'id;x;y\n1;"a;\n b";0\n2;"b"c";1\n', "in line 4 a cell begins with a quotation mark"),
         (b'id;x;y\n1;"a;\n b";0\n2;b;c;1\n', "line 4 has 4 cells, the first line 3. Is a ';' inside a cell"),
     ],
 )  # fmt: skip
@@ -85,6 +88,12 @@ def test_a_line_that_names_the_separator_is_no_row(tmp_path, start):
     (tmp_path / "bank.csv").write_text(start + "id;x;y\n1;2,5;0\n2;7,0;1\n", encoding="utf-8")
     graph = read_tables(tmp_path / "bank.csv", EDGES, label="y", rare=1)
     assert graph.y.tolist() == [0, 1] and graph.feature_names == ("x",)
+
+
+def test_names_that_stand_twice_are_told(tmp_path, caplog):
+    (tmp_path / "bank.csv").write_text("id,pay,x,pay,odd_duplicated_0\n1,2,0,3,4\n")
+    assert read_csv_file(tmp_path / "bank.csv").columns == ["id", "pay", "x", "pay_duplicated_0", "odd_duplicated_0"]
+    assert "names columns twice; the later ones are called 'pay_duplicated_0'." in caplog.text
 
 
 @pytest.mark.parametrize(

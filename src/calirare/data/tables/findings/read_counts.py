@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from calirare.data.graph import RareGraph
+
 _ROWS = {
     "duplicates": "further rows between the same two nodes",
     "copies": "rows of edges that repeat another in every column",
@@ -48,6 +50,11 @@ def describe_counts(schema: Mapping[str, Any] | None) -> dict[str, int]:
                 else {f"{words} {column}{whose}": count for column, count in columns.items()}
             )
     return {words: count for words, count in found.items() if count}
+
+
+def num_pending(graph: RareGraph) -> int:
+    """How many labels are a word that counts as unknown, such as `pending`."""
+    return sum(graph.schema_of("read").get("labels", {}).get("missing_words", {}).values())
 
 
 def values_counted(schema: Mapping[str, Any] | None) -> list[tuple[Mapping[str, Any], str]]:

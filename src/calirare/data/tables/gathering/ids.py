@@ -17,6 +17,8 @@ from calirare.errors import InputError
 MAX_ID_LENGTH = 1_000
 """Longest id, in characters: arrays of ids are as wide as the longest."""
 _EXACT = 2.0**53
+_SHORTENED = r"^\d([.,]\d+)?[eE]\+\d+$"
+"""Matches 4.71E+03."""
 
 _FIRST_OF_SEVERAL = r"^[\[({\s'\"]*([^;,|\s'\"]+)['\"]?\s*[;,|]"
 """Matches the a of a;b, of a, b and of ["a", "b"]."""
@@ -45,6 +47,12 @@ def check_ids(ids: pl.Series, nodes: pl.DataFrame | None = None) -> None:
         )
     repeated = ids.filter(ids.is_duplicated())
     if repeated.len():
+        short = repeated.filter(repeated.str.contains(_SHORTENED)) if repeated.dtype == pl.String else repeated[:0]
+        if 2 * short.len() > repeated.len():
+            raise InputError(
+                f"column {ids.name!r} holds ids as {short[0]!r}, which a spreadsheet has shortened: they have lost digits. Export them "
+                "again, as text."
+            )
         distinct = repeated.unique(maintain_order=True)
         more = "id appears" if distinct.len() == 1 else "ids appear"
         raise InputError(

@@ -70,8 +70,9 @@ def _one_label_each(rows: NodeRows, table: pl.DataFrame, own_id: str, column: st
     found = found.filter(~(found[column].is_null() & found[rows.id].is_duplicated()))
     repeated = found.filter(found[rows.id].is_duplicated())[rows.id].unique(maintain_order=True)
     if repeated.len():
+        ids = "id has" if repeated.len() == 1 else "ids have"
         raise InputError(
-            f"column {own_id!r} of the labels table must name every node once, or with one label; {repeated.len():,} ids have "
+            f"column {own_id!r} of the labels table must name every node once, or with one label; {repeated.len():,} {ids} "
             f"several, first: {repeated.head(5).to_list()}."
         )
     return found

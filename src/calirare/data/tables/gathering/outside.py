@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +17,21 @@ from calirare.errors import InputError
 
 OUTSIDE = "outside"
 """The name of that kind."""
+
+
+def kinds_with_tables(at_fit: Mapping[str, Any]) -> list[str]:
+    """The kinds of node that had a table each at the fit; empty where there was one table.
+
+    Args:
+        at_fit: What the schema says of nodes.
+
+    >>> kinds_with_tables({"types": ["claims", "garages", "outside"]}), kinds_with_tables({"types": ["claims", "outside"]})
+    (['claims', 'garages'], [])
+    """
+    if at_fit.get("type") is not None:  # a column of one table tells the kinds
+        return []
+    kinds = [kind for kind in at_fit.get("types", ()) if kind not in {OUTSIDE, *at_fit.get("apart", {}).values()}]
+    return kinds if len(kinds) > 1 else []
 
 
 def with_outside(found: NodeRows, rows: EdgeRows) -> NodeRows:

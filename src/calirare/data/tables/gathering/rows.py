@@ -10,6 +10,8 @@ import numpy as np
 
 from calirare.data.tables.libraries import pl
 
+NO_NODES = "nodes must have at least one row; the table has none."
+
 
 @dataclass(frozen=True, eq=False)
 class NodeRows:

@@ -101,15 +101,17 @@ def _learn(column: pl.Series, rows: EdgeRows, found: Kind) -> dict[str, Any]:
 
 
 def apply_edge_columns(
-    frame: pl.DataFrame, columns: Sequence[Mapping[str, Any]]
+    frame: pl.DataFrame, columns: Sequence[Mapping[str, Any]], lacking: Sequence[str] = ()
 ) -> tuple[tuple[EdgeColumn, ...], dict[str, dict[str, int]]]:
     """The columns of every edge, and how many values of each are `"infinite"`, or of `"rare"` or `"unseen"` categories.
+
+    `lacking` are the tables of the fit that were not given.
 
     Raises:
         ColumnError: A column that the model was fitted on is missing.
     """
     wanted = [column for column in columns if column["kind"] != "ignore"]
-    check_fitted_columns(frame, [column["name"] for column in wanted], "edges")
+    check_fitted_columns(frame, [column["name"] for column in wanted], "edges", lacking)
     counts: dict[str, dict[str, int]] = {"rare": {}, "unseen": {}, "infinite": {}}
     return tuple(_apply(frame[column["name"]], column, counts) for column in wanted), counts
 

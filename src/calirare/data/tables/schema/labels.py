@@ -12,7 +12,7 @@ import numpy as np
 
 from calirare.data.against_rest import names_of_two, rare_or_not
 from calirare.data.arrays import UNKNOWN
-from calirare.data.tables.cells.columns import to_categories
+from calirare.data.tables.cells.columns import commonest, to_categories
 from calirare.data.tables.cells.spellings import known_spellings, merge_spellings, same_spelling
 from calirare.data.tables.cells.text import FALSE_WORDS, MISSING_WORDS, NOT_KNOWN, WHOLE_WITH_POINT
 from calirare.data.tables.libraries import pl
@@ -80,7 +80,7 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
     ways = _ways_to_write(rare)
     text, words = known_labels(column, ways)
     values = sorted(text.drop_nulls().unique().to_list())
-    note = f" {', '.join(map(repr, words))} count as missing." if words else ""
+    note = f" {', '.join(map(repr, words))} count{'s' * (len(words) == 1)} as unknown." if words else ""
     if any(word.lower() == "none" for word in words):
         note += " If 'none' says that there is nothing, write 'no'."
     if not values:
@@ -92,7 +92,7 @@ def learn_labels(column: pl.Series, rare: Any) -> Labels:
         )
     if rare is None:
         raise InputError(f"rare must be given: one of the values {values[:12]}.")
-    word = _match(ways, values)
+    word = _match(ways, commonest(text))
     if word is None:
         shown = values if len(values) <= 12 else [*values[:12], "…"]
         raise LabelError(f"rare must be one of the values in column {column.name!r}: {shown}; got {rare!r}.{note}")
@@ -217,7 +217,7 @@ def _ways_to_write(rare: Any) -> list[str]:
 
 
 def _match(ways: Sequence[str], values: list[str]) -> str | None:
-    """The value that is meant: one that is written so, else one that says the same."""
+    """The value that is meant: one that is written so, else the first that says the same."""
     key = same_spelling(values)
     exact = (way for way in ways if way in values)
     alike = (value for way in ways for value in values if key(value) == key(way))

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 
 from calirare.data.tables.cells.columns import count_rare, count_strange, to_codes, to_numbers, to_texts
 from calirare.data.tables.cells.prose import find_words
+from calirare.data.tables.gathering.outside import kinds_with_tables
 from calirare.data.tables.gathering.rows import NodeRows
 from calirare.data.tables.libraries import pl
 from calirare.data.tables.schema.node_columns import refuse_proportion
@@ -58,6 +59,17 @@ def _some(counts: dict[str, int]) -> dict[str, int]:
     return {name: count for name, count in counts.items() if count}
 
 
+def _lacking(rows: NodeRows, at_fit: Mapping[str, Any]) -> list[str]:
+    """Kinds of node that had a table of their own at the fit, and have none here.
+
+    >>> import polars as pl
+    >>> _lacking(NodeRows(pl.DataFrame({"id": [1]}), "id"), {"types": ["claims", "garages"], "labelled": ["claims"]})
+    ['garages']
+    """
+    there = rows.type_names or at_fit.get("labelled", ())  # a single table may have any name
+    return [kind for kind in kinds_with_tables(at_fit) if kind not in there]
+
+
 def apply_columns(
     rows: NodeRows, schema: Mapping[str, Any]
 ) -> tuple[np.ndarray | sp.csr_array, dict[str, dict[str, int]], EmptyCells]:
@@ -68,7 +80,9 @@ def apply_columns(
     value was missing.
     """
     frame, columns = rows.frame, [column for column in schema["columns"] if column["type"] != "ignore"]
-    check_fitted_columns(frame, [column["name"] for column in columns], "nodes")
+    check_fitted_columns(
+        frame, [column["name"] for column in columns], "nodes", _lacking(rows, schema.get("nodes", {}))
+    )
     counts: dict[str, dict[str, int]] = {"unseen": {}, "rare": {}, "unreadable": {}, "infinite": {}}
     empty = EmptyCells(rows.kinds_of(np.ones(frame.height, dtype=bool)))
     blocks, words = list[Any](), list[Any]()

@@ -22,6 +22,8 @@ from calirare.data.tables.sources.limits import check_text_file, check_width, un
 logger = logging.getLogger(__name__)
 
 _SEPARATOR = re.compile(r"^\ufeff?\"?sep=(.|\\t)\"?$", re.IGNORECASE)
+_SAME_NAME = re.compile(r"._duplicated_\d+$")
+"""The end that polars gives to a name that stood before."""
 _MOST_COUNTED = 1 << 28
 """Bytes of a file whose cells are counted."""
 _MOST_REMARKS, _LONGEST_LINE, _HEAD = 100, 1 << 20, 1 << 14
@@ -65,6 +67,9 @@ def _read_csv(path: Path, content: bytes | None) -> pl.DataFrame:
     frame = pl.read_csv(
         source, separator=separator, infer_schema=False, glob=False, has_header=named, skip_lines=len(remarks)
     )
+    again = [name for name in frame.columns if _SAME_NAME.search(name) and name not in first_line]
+    if again:
+        logger.warning("%s names columns twice; the later ones are called %s.", path, ", ".join(map(repr, again)))
     if content is not None or path.stat().st_size <= _MOST_COUNTED:
         warn_of_short_rows(path.read_bytes() if content is None else content, separator, frame.width, path)
     if not named:

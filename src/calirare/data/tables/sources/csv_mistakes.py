@@ -36,32 +36,38 @@ def explain_csv(path: Path) -> str:
     """The mistake in one sentence and the way out; empty where it is none of these."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as lines:
-            return _too_many_cells(lines)
+            return _wrong_row(lines)
     except UnicodeDecodeError as error:
         recoded, encoding = as_utf8(path.read_bytes())
         if encoding:
-            return _too_many_cells(io.StringIO(recoded.decode(), newline=""))
+            return _wrong_row(io.StringIO(recoded.decode(), newline=""))
         byte = error.object[error.start]
         return f"it is not in UTF-8 (byte 0x{byte:02x}), nor plainly in Windows-1252. {_SAVE}: {_convert(path)} ({_ENCODINGS})."
-    except csv.Error:  # a cell that is longer than the module takes
-        return ""
 
 
 def _convert(path: Path) -> str:
     return f"iconv -f ENCODING -t UTF-8 {quote(str(path))} > {quote(path.stem + '-utf8' + path.suffix)}"
 
 
-def _too_many_cells(lines: TextIO) -> str:
+def _wrong_row(lines: TextIO) -> str:
+    """What is wrong with the first row that has too many cells or a quotation mark that is not closed where its cell ends."""
     first = lines.readline()
     sign = max(",;\t|", key=first.count)
     width = len(next(csv.reader([first], delimiter=sign), []))
-    rows = csv.reader(lines, delimiter=sign)
-    for row in rows:
-        if len(row) > width:
-            return (
-                f"line {rows.line_num + 1:,} has {len(row)} cells, the first line {width}. Is a {sign!r} inside a cell that has "
-                "no quotation marks?"
-            )
+    rows = csv.reader(lines, delimiter=sign, strict=True)
+    begins = 2
+    try:
+        for row in rows:
+            if len(row) > width:
+                return (
+                    f"line {rows.line_num + 1:,} has {len(row)} cells, the first line {width}. Is a {sign!r} inside a cell that has "
+                    "no quotation marks?"
+                )
+            begins = rows.line_num + 2
+    except csv.Error as error:
+        if "field limit" in str(error) and rows.line_num + 1 == begins:
+            return ""  # a long cell of one line may be as it should
+        return f"in line {begins:,} a cell begins with a quotation mark that is not closed where the cell ends. Is one missing?"
     return ""
 
 

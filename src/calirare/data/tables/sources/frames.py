@@ -6,7 +6,8 @@ import os
 import zlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import Any, Literal
 
 from calirare.data.tables.libraries import import_arrow, pl
 from calirare.data.tables.sources.addresses import is_address
@@ -16,7 +17,10 @@ from calirare.data.tables.sources.csv_mistakes import explain_csv
 from calirare.data.tables.sources.limits import check_text_file, check_width
 from calirare.data.tables.sources.shard_files import CSV, ENDINGS, LINES, PARQUET, find_shards, is_sharded
 from calirare.data.tables.sources.warehouse import read_address
-from calirare.errors import CalirareError, ColumnError, DataError, InputError, first_line, nearest
+from calirare.errors import CalirareError, ColumnError, DataError, InputError, did_you_mean, first_line, nearest
+
+_MOST_NAMED = 12
+"""Missing columns that are named."""
 
 
 def to_frame(table: Any, what: str) -> pl.DataFrame:
@@ -213,14 +217,28 @@ def pick_column(columns: Sequence[str], wanted: str, argument: str, what: str) -
     raise ColumnError(f"{argument} must be a column of the {what} table; got {wanted!r}: {nearest(wanted, columns)}")
 
 
-def check_fitted_columns(frame: pl.DataFrame, needed: Sequence[str], what: str) -> None:
-    """Refuse a table that lacks columns which a model was fitted on, and name the nearest of the others."""
+def check_fitted_columns(
+    frame: pl.DataFrame, needed: Sequence[str], what: Literal["nodes", "edges"], lacking: Sequence[str] = ()
+) -> None:
+    """Refuse a table that lacks columns which a model was fitted on, and say what is near.
+
+    Args:
+        frame: All tables of the kind in one.
+        needed: The columns.
+        what: The kind.
+        lacking: Names of tables that the model was fitted on and that were not given: there the columns may stand.
+    """
     missing = [name for name in needed if name not in frame.columns]
-    if missing:
-        it = "it" if len(missing) == 1 else "them"
-        hint = nearest(missing[0], [name for name in frame.columns if name not in needed])
-        raise ColumnError(
-            f"the {what} table must have the columns that the model was fitted on; {len(missing)} "
-            f"{'is' if len(missing) == 1 else 'are'} missing: {missing[:5]}; {hint} "
-            f"Add {it}, empty where nothing is known, or fit again without {it}."
-        )
+    if not missing:
+        return
+    more = f" and {len(missing) - _MOST_NAMED} more" if len(missing) > _MOST_NAMED else ""
+    said = (
+        f"the {what} table must have the columns that the model was fitted on; {len(missing)} "
+        f"{'is' if len(missing) == 1 else 'are'} missing: {missing[:_MOST_NAMED]}{more}"
+    )
+    if lacking:
+        given = " ".join(f"--{what} {quote(f'{name}=FILE')}" for name in lacking)
+        raise ColumnError(f"{said}. The model was fitted on further tables of {what}; give them too ({given}).")
+    hint = did_you_mean(missing[0], [name for name in frame.columns if name not in needed])
+    it = "it" if len(missing) == 1 else "them"
+    raise ColumnError(f"{said}{f'; {hint}' if hint else '.'} Add {it}, empty where nothing is known.")

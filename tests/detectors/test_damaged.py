@@ -17,6 +17,7 @@ from calirare.detectors.sparse import Sparse
 from calirare.detectors.spreading import Spreading
 from calirare.detectors.stack import Stack
 from calirare.detectors.stored import numbers, texts, whole
+from calirare.detectors.surroundings import Surroundings
 from calirare.errors import ModelFormatError
 
 MADE = {
@@ -27,6 +28,7 @@ MADE = {
     "gcn": lambda: GCN(hidden=2, epochs=3, weight_decay=0.05),
     "spreading": lambda: Spreading(),
     "sparse": lambda: Sparse(steps=20),
+    "surroundings": lambda: Surroundings(),
     "stack": lambda: Stack([Linear(penalty=0.1, hops=0), Forest(trees=4, jobs=1)]),
 }
 
@@ -47,6 +49,14 @@ def changed(value: np.ndarray, place: Any, to: float) -> np.ndarray:
 
 CASES: list[tuple[str, str, Any, str | None]] = [
     ("spreading", "keys", lambda v: v[::-1].copy(), "keys must ascend"),
+    ("surroundings", "keys", lambda v: v[::-1].copy(), "keys must ascend"),
+    ("surroundings", "field", lambda v: v[:, :0], "the folds"),
+    ("surroundings", "field", lambda v: v[:, 1:], "the folds"),
+    ("surroundings", "folds", lambda v: v - 1, "the folds"),
+    ("surroundings", "folds", lambda v: v[1:], "'folds' must have 40 rows"),
+    ("surroundings", "shares", lambda v: 0 * v, "the shares of the classes"),
+    ("surroundings", "shares", lambda v: np.repeat(v, 3), "the number of classes"),
+    ("surroundings", "left_out", lambda v: v[:, :1], "the number of classes"),
     ("spreading", "keys", lambda v: np.minimum(v, v[1]), "keys must ascend"),
     ("spreading", "pairs", lambda v: v[:, :1], "'pairs' must have two columns"),
     ("spreading", "field", lambda v: -v, "what nodes pass on is below zero"),

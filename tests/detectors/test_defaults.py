@@ -23,6 +23,7 @@ DETECTORS = {
     "Linear": {"hops": "left_out", "penalty": "left_out"},
     "Sparse": {"rate": 0.15, "steps": "left_out"},
     "Forest": {"columns": None, "jobs": None, "leaf": None, "trees": 200},
+    "Surroundings": {"alpha": 0.95, "penalty": "left_out", "steps": 24},
     "Spreading": {"alpha": 0.95, "along": "left_out", "by": "left_out", "steps": 24},
     "Boosting": {"jobs": None, "learning_rate": 0.05, "splits": "left_out", "leaves": 8, "rounds": "left_out"},
 }

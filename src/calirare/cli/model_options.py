@@ -37,7 +37,7 @@ OPTIONS: dict[str, tuple[Any, Any]] = {
         Annotated[
             str,
             typer.Option(
-                help="auto (several, weighed by left-out evidence), linear, sparse, forest, boosting, spreading, gcn, gat, gin, sage."
+                help="auto (several, weighed by left-out evidence), linear, sparse, forest, boosting, surroundings, spreading, gcn, gat, gin, sage."
             ),
         ],
         "auto",

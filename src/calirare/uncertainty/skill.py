@@ -102,7 +102,8 @@ class Skill:
             )
         return (
             f"No skill is shown: without their own labels, {rare} nodes score no higher than others by more than luck "
-            f"(ROC-AUC {self.roc_auc:.2f} on {self.num_rare} labels; luck alone reaches it in {100 * self.luck:.{1 if self.luck < 0.1 else 0}f}% of cases). "
+            f"(ROC-AUC {self.roc_auc:.2f} on {self.num_rare} labels; luck alone reaches it in "
+            f"{100 * self.luck:.{1 if self.luck < 0.1 else 0}f}% of cases, less than {LEVEL:.0%} is asked). "
             f"Take every probability as the base rate, {share}."
         )
 

@@ -131,7 +131,7 @@ def typed(tables):
         ({"edge_type": "kind"}, cr.detectors.Stack(["linear", cr.detectors.Spreading(along="card | unknown")])),
         (
             {"directed": False, "weight": "amount"},
-            cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5), "spreading"]),
+            cr.detectors.Stack(["linear", cr.detectors.GCN(epochs=5), "surroundings", "spreading"]),
         ),
     ],
 )
@@ -155,9 +155,10 @@ def test_columns_in_parts_are_those_of_the_whole(typed, tmp_path, options, detec
     assert seen[0].indices == shifts.indices
 
 
+@pytest.mark.parametrize("detector", ["spreading", "surroundings"])
 @pytest.mark.parametrize("same", [True, False])
-def test_labels_spread_in_parts_of_their_own_network_alone(tables, tmp_path, same):
-    classifier = cr.RareCategoryClassifier("spreading").fit(cr.read_tables(*tables, label="is_fraud", rare="yes"))
+def test_it_spreads_in_parts_of_the_network_of_the_fit_alone(tables, tmp_path, same, detector):
+    classifier = cr.RareCategoryClassifier(detector).fit(cr.read_tables(*tables, label="is_fraud", rare="yes"))
     if not same:  # the same ids, and other payments
         other = cr.make_transactions(300, rare_share=0.15, labelled_share=0.4, seed=4)
         tables = write_tables(other, tmp_path)

@@ -22,8 +22,9 @@ pytestmark = pytest.mark.usefixtures("quick_networks_here")
         ("linear", {"weight": "amount", "edge_type": "channel"}),
         (cr.detectors.GCN(epochs=5, hidden=4, weight_decay=5e-3), {}),  # reads no columns, so that no recipe is kept
         ("spreading", {}),
+        ("surroundings", {}),
     ],
-    ids=["linear", "gcn", "spreading"],
+    ids=["linear", "gcn", "spreading", "surroundings"],
 )
 def test_the_answers_are_the_same_bytes(detector, options, tmp_path):
     before, since = split(cr.make_transactions(120, rare_share=0.2, labelled_share=0.5, seed=3), num_new=4)

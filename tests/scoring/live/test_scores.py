@@ -39,9 +39,11 @@ def members():
                 detectors.GCN(**QUICK),
                 detectors.Forest(trees=20),
                 detectors.Boosting(rounds=20),
+                "surroundings",
                 "spreading",
             ]
         ),
+        "surroundings": "surroundings",
         "spreading": "spreading",
         "spreading along": detectors.Spreading(along="channel = transfer | channel = cash"),
         "spreading by": detectors.Spreading(along="", by="amount"),
@@ -189,8 +191,9 @@ def test_edges_to_nobody_are_kept_where_the_fit_kept_them(tables):
     check(live.score(*since), score_table(classifier, whole), since[0]["id"])
 
 
-def test_labels_do_not_spread_in_another_network_with_the_same_ids(tables, fitted):
-    classifier = fitted("spreading")
+@pytest.mark.parametrize("name", ["spreading", "surroundings"])
+def test_nothing_spreads_in_another_network_with_the_same_ids(tables, fitted, name):
+    classifier = fitted(name)
     before, since = split(cr.make_transactions(200, rare_share=0.15, labelled_share=0.5, seed=4), num_new=15)
     assert before[0]["id"][:9] == tables[0][0]["id"][:9]
     live = LiveScores(classifier, read_for(classifier, *before))

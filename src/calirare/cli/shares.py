@@ -61,11 +61,8 @@ def _estimate(classifier: RareCategoryClassifier, graph: RareGraph, asked: bool)
     from calirare.estimator.score_profile import scores_have_moved
 
     if not asked:
-        import numpy as np
-
         able = classifier.calibrator_ is not None and classifier.prior == "natural"
-        unlabelled = np.setdiff1d(graph.scored, graph.known)
-        scores = classifier.predict_proba(graph)[unlabelled, classifier.rare_class_]
+        scores = classifier.predict_proba(graph)[graph.unlabelled, classifier.rare_class_]
         if not able or not scores_have_moved(scores, classifier.state_.scores):
             return {}
     try:

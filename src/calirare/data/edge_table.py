@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from calirare.data.arrays import all_below, as_array, as_indices
+from calirare.data.feature_places import EQUALS
 from calirare.data.sparse.products import small_index
 from calirare.errors import InputError
 
@@ -170,7 +171,7 @@ class EdgeTable:
     def kinds(self) -> tuple[str, ...]:
         """Names of the most frequent types of edges and categories of columns; those that most edges have first."""
         codes = [] if self.type is None else [("", self.type, self.type_names)]
-        codes += [(f"{one.name} = ", one.values, one.categories) for one in self.columns if one.kind == "category"]
+        codes += [(one.name + EQUALS, one.values, one.categories) for one in self.columns if one.kind == "category"]
         counts: dict[str, int] = {}
         for of, values, names in codes:
             found = most_frequent(values, names, MOST_KINDS)
@@ -196,7 +197,7 @@ class EdgeTable:
             return np.logical_or.reduce([self.of_kind(one) for one in name.split(EITHER)], out=found)
         found |= self.of_type(name)
         for column in self.columns:
-            codes = [code for code, one in enumerate(column.categories) if f"{column.name} = {one}" == name]
+            codes = [code for code, one in enumerate(column.categories) if column.name + EQUALS + one == name]
             found |= np.isin(column.values, codes) if codes and column.kind == "category" else False
         return found
 

@@ -146,6 +146,11 @@ class RareGraph:
         return np.flatnonzero(scored_nodes(self.node_type, self.node_type_names, self.known, self.schema))
 
     @property
+    def unlabelled(self) -> np.ndarray:
+        """Nodes of `scored` without a label, ascending."""
+        return np.setdiff1d(self.scored, self.known)
+
+    @property
     def ids(self) -> np.ndarray:
         """The users' names for the nodes, or their indices."""
         return np.arange(self.num_nodes) if self.node_ids is None else np.asarray(self.node_ids)

@@ -3,9 +3,9 @@
 With Z `(N, R)` the attributes as normal scores, or what edges and structure say where there are none, and P = D^-1 A the mean over
 neighbours, every node has
 
-    t = P g ,    g = (1 − α) Σ_s (αP)^s Z ,    s = 0 … 23 ,
+    t = P g ,    g = Σ_s (αP)^s Z ,    s = 0 … 23 ,
 
-a mean over nodes up to two dozen steps away: a step further counts α = 0.95 times as much, and a node's own attributes not at all but
+up to its scale a mean over nodes up to two dozen steps away: a step further counts α = 0.95 times as much, and a node's own attributes not at all but
 by way of others. Where like keeps to like that is far steadier than a node's own words and those of its neighbours, and with a handful
 of labels nothing tells more; where it does not, left-out labels say so.
 
@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from typing import ClassVar, Literal, Self
 
 import numpy as np
+from scipy.special import logit
 
 from calirare.data.checks import check_count, is_number
 from calirare.detectors.base import Contributions, Detector, DetectorInputs, LabelledNodes, Progress, State
@@ -84,7 +85,7 @@ class Surroundings(Detector):
                 if found is None or loss < found[0] - CLEARLY / n:
                     found = loss, theta, left_out
         assert found is not None
-        self.loss_, theta, self.left_out_ = found
+        _, theta, self.left_out_ = found
         joined = np.flatnonzero(~inputs.alone)
         self.passed_ = Passed.of(inputs, joined, sent[joined] @ theta[:-1] + theta[-1], seed)
         return self
@@ -124,11 +125,11 @@ class Surroundings(Detector):
         count, found = int(self.folds_.max()) + 1, list[np.ndarray]()
         for fold in range(count + 1):
             kept = read[self.folds_[read] != fold]
-            found += [_regression(columns[kept], target[kept], penalty, target.mean()) for target in targets]
+            found += [_regression(columns[kept], target[kept], penalty) for target in targets]
         theta = np.stack(found, axis=1)
         levels = (level @ theta[:-1] + theta[-1]).reshape(count + 1, -1)
         theta[-1] += (levels[-1] - levels).ravel()
-        scores = np.tile(_log_odds(self.shares_), (len(columns), 1))
+        scores = np.tile(logit(self.shares_), (len(columns), 1))
         by_fold = (columns[read] @ theta[:-1] + theta[-1]).reshape(len(read), count + 1, -1)
         scores[read] = by_fold[np.arange(len(read)), self.folds_[read]]
         return theta, as_logits(scores)
@@ -143,7 +144,7 @@ class Surroundings(Detector):
     @property
     def nothing(self) -> np.ndarray:
         self._check_fitted()
-        return as_logits(_log_odds(self.shares_))
+        return as_logits(logit(self.shares_))
 
     def skip(self) -> str | None:
         return None if self.reads_attributes_ else "nodes have no attributes"
@@ -169,7 +170,7 @@ class Surroundings(Detector):
         return (arrived[:, :-1] / count).reshape(len(arrived), -1, len(self.shares_))
 
     def _as_logits(self, scores: np.ndarray) -> np.ndarray:
-        return as_logits(np.where(np.isnan(scores), _log_odds(self.shares_), scores))
+        return as_logits(np.where(np.isnan(scores), logit(self.shares_), scores))
 
     def logits(self, inputs: DetectorInputs) -> np.ndarray:
         return self._as_logits(self._scores(inputs)[:, -1])
@@ -208,14 +209,10 @@ class Surroundings(Detector):
         return self
 
 
-def _regression(columns: np.ndarray, target: np.ndarray, penalty: float, share: float) -> np.ndarray:
-    """θ over b; the share of all labels alone where these have a single class."""
+def _regression(columns: np.ndarray, target: np.ndarray, penalty: float) -> np.ndarray:
+    """θ over b; zeros where the labels have a single class, for the level is that of all labels anyhow."""
     n = len(target)
     if not 0 < target.sum() < n:
-        return np.append(np.zeros(columns.shape[1]), _log_odds(np.clip(share, 0.5 / (n + 1), 1 - 0.5 / (n + 1))))
+        return np.zeros(columns.shape[1] + 1)
     found = fit_logistic(LogisticProblem(columns.astype(np.float64), target, np.full(n, 1.0 / n)), penalty)
     return np.append(found.theta, found.intercept)
-
-
-def _log_odds(share: np.ndarray | float) -> np.ndarray:
-    return np.asarray(np.log(share) - np.log1p(-np.asarray(share)))

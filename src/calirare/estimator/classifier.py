@@ -242,8 +242,8 @@ class RareCategoryClassifier(Fitting, OtherShares, ClassifierMixin, BaseEstimato
         scores, keys = self.state_.scores, None
         if graph is not None:
             keys, rare = self.state_.keys, self.rare_class_
-            probability, unlabelled = self.predict_proba(graph)[:, rare], np.setdiff1d(graph.scored, graph.known)
-            honest = scores_without_labels(probability, left_out[:, rare], unlabelled)
+            probability = self.predict_proba(graph)[:, rare]
+            honest = scores_without_labels(probability, left_out[:, rare], graph.unlabelled)
             scores = {UNLABELLED: profile_scores(honest)} if honest.size else None
         write_folder(path, to_record(replace(self.state_, scores=scores, keys=keys), arguments), graph)
 

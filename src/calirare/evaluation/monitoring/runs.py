@@ -126,7 +126,7 @@ _SHARE = dict.fromkeys(("before", "now", "lower", "upper"), float)
 def make_reference(clf: RareCategoryClassifier, graph: RareGraph) -> Reference:
     """The reference of a model, from the graph of its fit."""
     probability = clf.predict_proba(graph)[:, clf.rare_class_]
-    scores = scores_without_labels(probability, clf.left_out_rare()[0], np.setdiff1d(graph.scored, graph.known))
+    scores = scores_without_labels(probability, clf.left_out_rare()[0], graph.unlabelled)
     return Reference.of(scores, clf.base_rate_ if clf.prior == "natural" else None)
 
 

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from calirare.data.feature_places import HAS
+from calirare.data.feature_places import EQUALS, HAS
 from calirare.data.tables.cells.addresses import FORMS, MAIL, NOT_SHARED
 from calirare.data.tables.cells.columns import MAX_RARE_NAMES, commonest, to_categories, to_numbers, to_texts
 from calirare.data.tables.cells.kinds import EMPTY, LEFT_OUT, MAX_CATEGORIES, Kind, kinds_of
@@ -212,7 +212,7 @@ def feature_names(schema: Mapping[str, Any]) -> tuple[str, ...]:
         if column["type"] == "numeric":
             names.append(column["name"])
         elif column["type"] == "categorical":
-            names += [f"{column['name']} = {category}" for category in column["categories"]]
+            names += [f"{column['name']}{EQUALS}{category}" for category in column["categories"]]
         elif column["type"] == "text":
             words += [f"{column['name']}{HAS}{word}" for word in column["words"]]
         if column.get("indicator"):
